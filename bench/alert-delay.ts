@@ -5,9 +5,9 @@
  */
 import type { RequestListener } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
-import pLimit from "p-limit";
-import { Pool } from "undici";
-import type { AlertOrder } from "#alerts/contract.ts";
+import type { RoutedOrder } from "#alerts/order.ts";
+import { enqueue } from "#alerts/outbox.ts";
+import { inTransaction } from "#kernel/database.ts";
 import { countFrom, median, spread } from "./measure.ts";
 import { type MonitorBench, nowMs, withMonitor } from "./monitor-fixture.ts";
 import { idsOf, type Plan } from "./monitor-plan.ts";
@@ -86,8 +86,8 @@ async function measureAtOnce(): Promise<void> {
     const costs: Record<string, Record<string, number>> = {};
     for (const episode of [1, 2, 3]) {
       for (const kind of ["opened", "resolved"] as const) {
-        const dueMs = await handOver(bench, { episode, kind });
         const before = bench.cpu();
+        const dueMs = await handOver(bench, { episode, kind });
         const times = await untilAll(bench, { episode, kind, arrivedMs, dueMs });
         const after = bench.cpu();
         const part = (name: keyof typeof before) =>
@@ -119,32 +119,19 @@ function reportAtOnce(p99s: readonly number[]): void {
 
 type Round = { episode: number; kind: Kind };
 
-/** Long enough for Restate to accept all of them. */
-const leadMs = 6_000;
-
-/** By timers of Restate, as for heartbeats with the same deadline. Returns when they are due. */
-async function handOver({ ingressUrl }: MonitorBench, { episode, kind }: Round): Promise<number> {
-  const pool = new Pool(ingressUrl, { connections: 32 });
-  const dueMs = Date.now() + leadMs;
-  const limit = pLimit(32);
-  const send = async (id: string) => {
-    const waitMs = dueMs - Date.now();
-    if (waitMs <= 0) throw new Error(`${leadMs} ms are too short for ${atOnce} events`);
-    const answer = await pool.request({
-      method: "POST",
-      path: `/vedette.v1.AlertDelivery/${id}/enqueue/send?delay=${waitMs}ms`,
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(toOrder(id, { episode, kind }, dueMs)),
-    });
-    const text = await answer.body.text();
-    if (answer.statusCode >= 300) throw new Error(`${id}: ${answer.statusCode} ${text}`);
-  };
-  await Promise.all(idsOf({ prefix: "one", count: atOnce }).map((id) => limit(() => send(id))));
-  await pool.close();
-  return dueMs;
+/** In one transaction, as for heartbeats with the same deadline. Returns when it was begun. */
+async function handOver({ database, wakeDelivery }: MonitorBench, round: Round): Promise<number> {
+  const atMs = nowMs();
+  const orders = idsOf({ prefix: "one", count: atOnce }).map((id) => ({
+    queue: id,
+    order: toOrder(id, round, Math.round(atMs)),
+  }));
+  await inTransaction(database, (tx) => enqueue(tx, orders));
+  wakeDelivery();
+  return atMs;
 }
 
-function toOrder(id: string, { episode, kind }: Round, atMs: number): AlertOrder {
+function toOrder(id: string, { episode, kind }: Round, atMs: number): RoutedOrder {
   return {
     transition: {
       kind,

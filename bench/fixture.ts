@@ -117,6 +117,9 @@ async function startServers(
   const store = createFleetStore(database);
   const deployer = createDeployer(fleet.driver, store);
   const deployTimeoutMs = 60_000;
+  const notices = createChat({ database, webhookUrlOf: () => "" });
+  notices.delivery.start();
+  defer(notices.delivery.stop);
   const fleets = deploying(deployer, deployTimeoutMs);
   const endpoint = await serveEndpoint({
     host: "127.0.0.1",
@@ -126,7 +129,7 @@ async function startServers(
     services: [
       ...others,
       createSentinelService({ fleets, store }),
-      ...createChat({ webhookUrlOf: () => "" }),
+      ...notices.services,
       ...createRolloutServices({
         fleets: [
           {

@@ -14,7 +14,7 @@ import { createLog } from "#kernel/log.ts";
 import { registerWorker } from "#worker/register.ts";
 import { withStops } from "./clean-up.ts";
 import { cpuMsOf } from "./measure.ts";
-import type { NodeSettings, Plan } from "./monitor-plan.ts";
+import type { NodeSettings, Plan, Wish } from "./monitor-plan.ts";
 
 const log = createLog({ level: "silent", format: "json" });
 
@@ -24,16 +24,15 @@ export type MonitorBench = {
   controlUrl: string;
   /** Starts the checks. */
   start: () => Promise<void>;
+  /** Call it after a commit with alert events, as the worker does. */
+  wakeDelivery: () => void;
   /** Up to now, in ms. */
   cpu: () => { worker: number; Restate: number; Postgres: number };
-  /** With `isNoting`: when each alert was handed over to the delivery. */
-  openedMs: number[];
 };
 
 type Options = {
   plan: Plan;
   isProbing?: boolean;
-  isNoting?: boolean;
   /** Acts as the target of the checks; absent: every request succeeds. */
   answerCheck?: RequestListener;
   /** Acts as the incident service; called when it has received the event. */
@@ -51,7 +50,7 @@ export function withMonitor(
 export const nowMs = () => performance.timeOrigin + performance.now();
 
 async function prepare(options: Options, stops: (() => unknown)[]): Promise<MonitorBench> {
-  const { plan, isProbing = true, isNoting = false, answerCheck = answerWell } = options;
+  const { plan, isProbing = true, answerCheck = answerWell } = options;
   const { takeEvent = () => {} } = options;
   const dataDir = mkdtempSync(path.join(tmpdir(), "vedette-bench-"));
   stops.push(() => rmSync(dataDir, { recursive: true, force: true }));
@@ -66,20 +65,19 @@ async function prepare(options: Options, stops: (() => unknown)[]): Promise<Moni
   const node = await startNode(stops, {
     plan,
     isProbing,
-    isNoting,
     databaseUrl: postgres.url,
     ingressUrl,
     targetUrl: await listen(stops, answerCheck),
     receiverUrl: await listen(stops, acceptEvents(takeEvent)),
   });
   await registerWorker({ adminUrl, workerUrl: node.workerUrl, revision: "bench" });
-  const { start, controlUrl, pid, openedMs } = node;
+  const { start, wakeDelivery, controlUrl, pid } = node;
   const cpu = () => ({
     worker: cpuMsOf(pid),
     Restate: cpuMsOf(restate.pid()),
     Postgres: cpuMsOf(postgres.pid()),
   });
-  return { database, ingressUrl, controlUrl, start, cpu, openedMs };
+  return { database, ingressUrl, controlUrl, start, wakeDelivery, cpu };
 }
 
 const program = fileURLToPath(new URL("./monitor-node.ts", import.meta.url));
@@ -97,17 +95,14 @@ async function startNode(stops: (() => unknown)[], settings: NodeSettings) {
   const [message] = (await Promise.race([once(child, "message"), ended])) as [
     { workerUrl: string; controlUrl: string },
   ];
-  const openedMs: number[] = [];
   const started = Promise.withResolvers<void>();
-  child.on("message", (note: "started" | { atMs: number }) => {
-    if (note === "started") started.resolve();
-    else openedMs.push(note.atMs);
-  });
+  child.once("message", () => started.resolve());
+  const wish = (wanted: Wish) => void child.send(wanted);
   const start = async () => {
-    child.send("start");
+    wish("start");
     await Promise.race([started.promise, ended]);
   };
-  return { ...message, start, pid: child.pid ?? 0, openedMs };
+  return { ...message, start, wakeDelivery: () => wish("wake"), pid: child.pid ?? 0 };
 }
 
 async function listen(stops: (() => unknown)[], answer: RequestListener): Promise<string> {

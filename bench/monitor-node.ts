@@ -1,31 +1,34 @@
 /** The measured process: the worker with the monitor and the delivery, and the door for pings. */
 import { randomBytes } from "node:crypto";
-import { implement } from "@restatedev/restate-sdk";
 import { Registry } from "prom-client";
-import { alertDelivery } from "#alerts/contract.ts";
-import { createAlertDelivery } from "#alerts/services.ts";
+import { enqueue } from "#alerts/outbox.ts";
+import { createAlertServices } from "#alerts/services.ts";
 import { createSourceOf } from "#alerts/source.ts";
 import { createControl } from "#control/control.ts";
 import { createReadActor } from "#kernel/actor.ts";
-import { type Database, openDatabase } from "#kernel/database.ts";
+import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
+import type { Definitions } from "#monitor/contract.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
-import { createPingDoor, createSendPing, createTakePing } from "#monitor/heartbeat/pings.ts";
+import { createPingDoor, createTakePing } from "#monitor/heartbeat/pings.ts";
 import type { Requester } from "#monitor/kinds/request.ts";
 import { createRunners } from "#monitor/locations/runners.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
 import { createRunCheck } from "#monitor/probe/run-check.ts";
-import { createResultWriter } from "#monitor/results/record.ts";
+import { saveEpisodes } from "#monitor/results/episodes.ts";
+import { savePings } from "#monitor/results/record.ts";
 import { createMonitorServices } from "#monitor/services.ts";
 import { startMonitor } from "#monitor/start.ts";
+import { createOwner } from "#monitor/state/owner.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
-import { definitionsOf, type NodeSettings } from "./monitor-plan.ts";
+import { definitionsOf, type NodeSettings, type Wish } from "./monitor-plan.ts";
 
 const settings = JSON.parse(process.env["BENCH_NODE"] ?? "") as NodeSettings;
 const { ingressUrl, receiverUrl } = settings;
 const log = createLog({ level: process.env["BENCH_LOG"] ?? "silent", format: "json" });
 const host = "127.0.0.1";
+const location = "local";
+const readActor = createReadActor(randomBytes(32));
 
 const noPhases = { dns: null, connect: null, tls: null, firstByte: null, transfer: null };
 
@@ -37,51 +40,67 @@ const sleepyProbe: Requester = async () => ({
   outcome: { kind: "response", status: 200, headers: {}, body: "{}" },
 });
 
-function deliveryOf(database: Database, recordAccepted: ReturnType<typeof createResultWriter>) {
-  const source = {
-    source_id: "01BENCH",
-    source_kind: "checkly",
-    token: "token",
-    token_file: "",
-  } as const;
-  return createAlertDelivery({
-    send: async () => ({ kind: "unconfigured" }),
-    webhookUrlOf: () => "",
-    channelsOf: () => [],
-    readChannels: async () => [],
-    sourceOf: createSourceOf(receiverUrl, { production: source, staging: source }),
-    linkTo: { check: () => undefined, rollout: () => undefined },
-    attemptTimeoutMs: 10_000,
-    giveUpAfterMs: 86_400_000,
-    keepDays: 30,
-    database,
-    recordAccepted: recordAccepted.delivered,
-    notifyDrill: () => {},
-    registry: new Registry(),
-    readActor: createReadActor(randomBytes(32)),
-  });
-}
+const source = {
+  source_id: "01BENCH",
+  source_kind: "checkly",
+  token: "token",
+  token_file: "",
+} as const;
 
-/** Acts as the delivery: an event that arrives here is durable. */
-const notingDelivery = implement(alertDelivery, {
-  handlers: {
-    enqueue: async ({ key }) => {
-      process.send?.({ opened: key, atMs: Date.now() });
-      return null;
-    },
-    goOn: async () => null,
-  },
-});
-
-const database = openDatabase(settings.databaseUrl, log);
-const definitions = definitionsOf(settings.plan);
-const recorder = createResultWriter(database);
-const inbox = createInbox({
+const all = definitionsOf(settings.plan);
+let definitions: Definitions = { ...all, apiChecks: [] };
+const readDefinitions = async () => definitions;
+const whyOff = () => [];
+const runners = createRunners(openDatabase(settings.databaseUrl, log));
+const { delivery, services, sendNow } = createAlertServices({
+  send: async () => ({ kind: "unconfigured" }),
+  webhookUrlOf: () => "",
+  channelsOf: () => [],
+  readChannels: async () => [],
+  sourceOf: createSourceOf(receiverUrl, { production: source, staging: source }),
+  linkTo: { check: () => undefined, rollout: () => undefined },
+  attemptTimeoutMs: 10_000,
+  giveUpAfterMs: 86_400_000,
+  keepDays: 30,
   database: openDatabase(settings.databaseUrl, log),
-  readDefinitions: async () => definitions,
-  recordPings: recorder.pings,
+  recordAccepted: (transaction, events) =>
+    saveEpisodes(
+      transaction,
+      events.map(({ event, atMs }) => ({ event, deliveredAtMs: atMs })),
+    ),
+  notifyDrill: async () => {},
+  registry: new Registry(),
+  log,
+  readActor,
 });
-const deadlines = createDeadlines(openDatabase(settings.databaseUrl, log));
+const runCheck = createRunCheck({
+  probe: settings.isProbing ? createProbe() : sleepyProbe,
+  target: {
+    baseUrl: settings.targetUrl,
+    readSecret: (name) => ({ value: "secret", bindings: [{ name, hosts: undefined }] }),
+  },
+  location,
+  nowMs: Date.now,
+});
+const database = openDatabase(settings.databaseUrl, log);
+const { states, outage } = createOwner({
+  database,
+  readDefinitions,
+  whyOff,
+  readRollout: async () => null,
+  readFurther: runners.expected,
+  settings: { location, failedAtPercent: 0, runsHere: true },
+  runCheck,
+  sendNow,
+  wakeDelivery: delivery.wake,
+  count: () => {},
+  log,
+});
+const inbox = createInbox({
+  database,
+  recordPings: (pings) => savePings(database, pings),
+  decide: states.decide,
+});
 const endpoint = await serveEndpoint({
   host,
   port: 0,
@@ -89,52 +108,34 @@ const endpoint = await serveEndpoint({
   log,
   services: [
     ...createMonitorServices({
-      readDefinitions: async () => definitions,
-      recorder,
-      readActor: createReadActor(randomBytes(32)),
-      readRollout: async () => null,
-      failedAtPercent: 0,
-      location: "local",
-      runCheck: createRunCheck({
-        probe: settings.isProbing ? createProbe() : sleepyProbe,
-        target: {
-          baseUrl: settings.targetUrl,
-          readSecret: (name) => ({ value: "secret", bindings: [{ name, hosts: undefined }] }),
-        },
-        location: "local",
-        nowMs: Date.now,
-      }),
-      whyOff: () => [],
-      runners: createRunners(database),
+      states,
+      readDefinitions,
+      readActor,
+      whyOff,
+      runCheck,
       inbox,
-      adopt: deadlines.adopt,
       pingUrl: null,
+      pingOurs: inbox.pingOurs,
+      enqueue: (orders) => enqueue(database, orders).then(delivery.wake),
+      runners,
+      location,
     }),
-    ...(settings.isNoting ? [notingDelivery] : deliveryOf(database, recorder)),
+    ...services,
   ],
-});
-const takePing = createTakePing({
-  inbox,
-  send: createSendPing(ingressUrl),
-  log,
-  nowMs: Date.now,
 });
 const control = createControl({
   ingressUrl,
   ingressToken: "token",
   log,
-  doors: [createPingDoor(takePing)],
+  doors: [createPingDoor(createTakePing({ inbox, log, nowMs: Date.now }))],
 });
 const controlUrl = await control.listen({ host, port: 0 });
-const heartbeatsOnly = { ...definitions, apiChecks: [] };
-const watch = await startMonitor(ingressUrl, {
-  readDefinitions: async () => heartbeatsOnly,
-  deadlines,
-  log,
-});
-process.once("message", async () => {
-  await watch.stop();
-  await startMonitor(ingressUrl, { readDefinitions: async () => definitions, deadlines, log });
+delivery.start();
+await startMonitor(ingressUrl, { readDefinitions, states, outage, log });
+process.on("message", async (wish: Wish) => {
+  if (wish === "wake") return delivery.wake();
+  definitions = all;
+  await states.decideAll();
   process.send?.("started");
 });
 process.once("SIGTERM", () => process.exit(0));

@@ -20,11 +20,12 @@ export type NodeSettings = {
   ingressUrl: string;
   targetUrl: string;
   receiverUrl: string;
-  /** True if alerts are only recorded when they are handed over to the delivery, and not delivered. */
-  isNoting: boolean;
   /** True if checks call the target; otherwise each is ok without a request, to measure scheduling only. */
   isProbing: boolean;
 };
+
+/** start: the checks. wake: the delivery, as after a commit with alert events. */
+export type Wish = "start" | "wake";
 
 export function definitionsOf(plan: Plan): Definitions {
   return {

@@ -9,8 +9,8 @@ import { runningDatabaseUrl } from "#embedded/running.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import type { CheckResult } from "#monitor/contract.ts";
-import { createResultWriter } from "#monitor/results/record.ts";
 import { promotionsName } from "#rollout/promotions/contract.ts";
+import { saveRecords } from "../test/support/monitor/check-rows.ts";
 import { startProgram } from "../test/support/program/program.ts";
 import { startFakeFleet } from "../test/support/rollout/fake-fleet.ts";
 import { waitFor } from "../test/support/wait-for.ts";
@@ -181,7 +181,7 @@ async function fillCheck(checkId: string): Promise<void> {
       tlsDaysLeft: 61,
     };
   });
-  await createResultWriter(database).results(results);
+  await saveRecords(database, { results });
   await database.end();
 }
 

@@ -7,9 +7,8 @@ import pLimit from "p-limit";
 import { runningDatabaseUrl } from "#embedded/running.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import type { CheckSnapshot } from "#monitor/contract.ts";
-import { saveSnapshots } from "#monitor/results/record.ts";
 import { type AlertReceiver, startAlertReceiver } from "../test/support/alerts/alert-receiver.ts";
+import { aHeartbeatRow } from "../test/support/monitor/check-rows.ts";
 import { type Program, startProgram } from "../test/support/program/program.ts";
 import { makeTempDir } from "../test/support/temp-dir.ts";
 import { withStops } from "./clean-up.ts";
@@ -32,8 +31,8 @@ type Options = {
   count: number;
   periodSeconds: number;
   graceSeconds: number;
-  /** `rows`: only in Postgres, as the objects of heartbeats that are ok leave them: made in seconds. */
-  made: "rows" | "objects";
+  /** `rows`: as heartbeats that are ok leave them: made in seconds. */
+  made: "rows" | "calls";
 };
 
 /** Runs `measure`, and cleans up also when it fails or is interrupted. */
@@ -82,7 +81,7 @@ function writeDefinitions(
 }
 
 /** Reads the processor time of the program's own process and of its servers, which are its children. */
-function createCpu(program: Program) {
+export function createCpu(program: Program) {
   const pidOf = (part: string) =>
     JSON.parse(readFileSync(path.join(program.dataDir, `${part}.pid.json`), "utf8")).pid as number;
   const pids = { Restate: pidOf("restate"), Postgres: pidOf("postgres") };
@@ -111,27 +110,19 @@ async function insertRows(
   { periodSeconds, graceSeconds }: Options,
 ): Promise<void> {
   const nowMs = Date.now();
-  const dueAtMs = nowMs + (periodSeconds + graceSeconds) * 1_000;
-  const snapshotOf = (checkId: string): CheckSnapshot => ({
-    checkId,
-    kind: "heartbeat",
-    takenAtMs: nowMs,
-    status: "ok",
-    sinceMs: nowMs,
-    lastAtMs: nowMs,
-    lastDurationMs: null,
-    dueAtMs,
-    alert: null,
-    suppressed: null,
-    quiet: { mutedUntilMs: null, maintenance: [] },
-    locations: {},
-  });
-  await saveSnapshots(database, ids.map(snapshotOf));
+  const dueMs = nowMs + (periodSeconds + graceSeconds) * 1_000;
+  const row = aHeartbeatRow({ createdAtMs: nowMs, sinceMs: nowMs, lastPingAtMs: nowMs });
   await database.query(
-    `INSERT INTO heartbeats (id, token_hash, allowance, due_at, last_ping_at, is_watched)
-     SELECT id, token_hash, $3::float8 * interval '1 ms', $4, $5, false
+    `INSERT INTO check_states (id, kind, row, wake_at)
+     SELECT id, 'heartbeat', $2::jsonb, $3::timestamptz FROM unnest($1::text[]) AS id
+     ON CONFLICT (id) DO UPDATE SET row = excluded.row, wake_at = excluded.wake_at`,
+    [ids, JSON.stringify(row), new Date(dueMs)],
+  );
+  await database.query(
+    `INSERT INTO heartbeats (id, token_hash, registered_by, last_ping_at, is_watched)
+     SELECT id, token_hash, 'bench', $3, false
      FROM unnest($1::text[], $2::bytea[]) AS t (id, token_hash)`,
-    [ids, ids.map(hashOf), dueAtMs - nowMs, new Date(dueAtMs), new Date(nowMs)],
+    [ids, ids.map(hashOf), new Date(nowMs)],
   );
 }
 
@@ -149,7 +140,7 @@ async function register(program: Program, ids: readonly string[]): Promise<void>
   await Promise.all(ids.map((id) => limit(() => one(id))));
 }
 
-/** The first ping of each goes to its object; from then on it is ok and waits in Postgres alone. */
+/** The first ping of each is decided; from then on it is ok, and pings only move its deadline. */
 async function makeWell({ controlUrl, database, ids }: PingBench): Promise<void> {
   const deadlineMs = Date.now() + 300_000;
   const isOneWatched = "SELECT 1 FROM heartbeats WHERE is_watched LIMIT 1";

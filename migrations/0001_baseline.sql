@@ -464,7 +464,7 @@ CREATE INDEX check_results_by_time ON check_results USING brin (scheduled_at);
 
 CREATE TABLE check_rollups (
   check_id       text NOT NULL,
-  bucket_seconds integer NOT NULL CHECK (bucket_seconds IN (60, 3600)),
+  bucket_seconds integer NOT NULL CHECK (bucket_seconds IN (60, 900, 3600)),
   -- Empty: all locations together.
   location       text NOT NULL,
   starts_at      timestamptz NOT NULL,
@@ -522,12 +522,16 @@ CREATE TABLE check_episodes (
 
 CREATE INDEX check_episodes_by_time ON check_episodes (opened_at DESC);
 
-CREATE TABLE check_snapshots (
-  check_id text PRIMARY KEY,
-  -- Grows, so that a late write never overwrites a newer one.
-  taken_at timestamptz NOT NULL,
-  snapshot jsonb NOT NULL
-);
+CREATE TABLE check_states (
+  id      text PRIMARY KEY,
+  kind    text NOT NULL CHECK (kind IN ('api', 'heartbeat')),
+  -- src/monitor/state/row.ts
+  row     jsonb NOT NULL,
+  -- When it is decided next; null: by a report, a ping, an operator or a new definition alone.
+  wake_at timestamptz
+) WITH (fillfactor = 70);
+
+CREATE INDEX check_states_by_wake ON check_states (wake_at) WHERE wake_at IS NOT NULL;
 
 -- When a check failed and alerted nobody, because something that it depends on failed.
 
@@ -545,28 +549,31 @@ CREATE TABLE check_suppressions (
 
 -- Where heartbeats are pinged, who else runs checks, and when pings were listened for.
 
+-- Those that have a ping URL.
 CREATE TABLE heartbeats (
   id            text PRIMARY KEY,
-  -- SHA-256 of the token in the ping URL; null: one of our own jobs pings it, which needs none.
-  token_hash    bytea UNIQUE,
-  created_at    timestamptz NOT NULL DEFAULT now(),
-  -- The last successful ping.
-  last_ping_at  timestamptz,
-  -- Period and grace.
-  allowance     interval NOT NULL,
-  -- Whether the heartbeat's object is to be told of each ping: unless it is ok, it is.
-  is_watched    boolean NOT NULL DEFAULT true,
-  -- When to look whether a ping came in time; not moved by pings. While the object itself looks: when to
-  -- ask it whether it still does.
-  due_at        timestamptz NOT NULL,
-  -- The last start or failure: the heartbeat's object is about to be told of it, and of each ping after it
-  -- in turn.
-  told_at       timestamptz,
+  -- SHA-256 of the token in the ping URL.
+  token_hash    bytea NOT NULL UNIQUE,
   -- Who made the ping URL, or replaced it.
-  registered_by text
+  registered_by text NOT NULL,
+  created_at    timestamptz NOT NULL DEFAULT now(),
+  -- The last success that came while it was not watched.
+  last_ping_at  timestamptz,
+  -- Whether each of its pings is to be decided: unless it is ok, so that a success only moves its deadline.
+  is_watched    boolean NOT NULL DEFAULT true
 ) WITH (fillfactor = 50);
 
-CREATE INDEX heartbeats_due ON heartbeats (due_at);
+-- Pings that are to be decided, in their order; deleted by the transaction that does so.
+CREATE TABLE heartbeat_pings (
+  id        text NOT NULL,
+  seq       bigint GENERATED ALWAYS AS IDENTITY,
+  kind      text NOT NULL CHECK (kind IN ('success', 'start', 'fail')),
+  at        timestamptz NOT NULL,
+  exit_code integer,
+  -- Of a drill.
+  reason    text,
+  PRIMARY KEY (id, seq)
+);
 
 CREATE TABLE check_runners (
   location   text PRIMARY KEY,
@@ -625,6 +632,35 @@ CREATE INDEX alert_events_open ON alert_events (status, queued_at) WHERE status 
 
 -- The deliveries of the notices of a rollout.
 CREATE INDEX alert_events_by_notice ON alert_events ((notice ->> 'id')) WHERE notice IS NOT NULL;
+
+-- Orders to send, inserted by the transaction that decided them; deleted once they are in their queue.
+
+CREATE TABLE alert_outbox (
+  seq    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  queue  text NOT NULL,
+  -- null: the queue's next attempt is due at once.
+  order_ jsonb
+);
+
+CREATE INDEX alert_outbox_by_queue ON alert_outbox (queue);
+
+-- The queue of a check's events, or of a topic's notices, at one channel.
+CREATE TABLE alert_queues (
+  key           text PRIMARY KEY,
+  -- null: nothing was in it yet.
+  queue         jsonb,
+  -- When its next attempt is due; null: none is.
+  due_at        timestamptz,
+  -- While an attempt runs; once this is over, its process has died.
+  leased_until  timestamptz,
+  -- Outcomes for drills at Restate, which has not taken them yet.
+  drill_outcomes jsonb
+);
+
+CREATE INDEX alert_queues_due ON alert_queues (coalesce(leased_until, due_at))
+  WHERE coalesce(leased_until, due_at) IS NOT NULL;
+
+CREATE INDEX alert_queues_drills ON alert_queues (key) WHERE drill_outcomes IS NOT NULL;
 
 -- What alert routes said before each apply, as the incident service told it.
 CREATE TABLE alert_route_backups (

@@ -23,7 +23,13 @@ const mayImport: Record<string, readonly string[]> = {
   routing: ["kernel/", "alerts/contract.ts"],
   embedded: ["kernel/"],
   fleet: ["kernel/"],
-  monitor: ["kernel/", "alerts/contract.ts", "alerts/rows/contract.ts"],
+  monitor: [
+    "kernel/",
+    "alerts/contract.ts",
+    "alerts/rows/contract.ts",
+    "alerts/order.ts",
+    "alerts/outbox.ts",
+  ],
   definitions: [
     "kernel/",
     "alerts/contract.ts",

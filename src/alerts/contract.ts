@@ -2,7 +2,7 @@
 import { iface } from "@restatedev/restate-sdk-core";
 import { z } from "zod";
 import { isClean } from "#kernel/text.ts";
-import { DirectChannel } from "./rows/contract.ts";
+import type { DirectChannel } from "./rows/contract.ts";
 
 export const environments = ["production", "staging"] as const;
 export type Environment = (typeof environments)[number];
@@ -20,44 +20,42 @@ export const RolloutMark = z.object({
 export type RolloutMark = z.infer<typeof RolloutMark>;
 
 /** An alert opens or resolves. Exactly one of each per episode, in order. */
-export const AlertTransition = z.object({
-  kind: z.enum(["opened", "resolved"]),
+export type AlertTransition = {
+  kind: "opened" | "resolved";
   /** The same for every delivery of this event, and of no other: `formatEventId`. */
-  eventId: z.string(),
-  checkId: z.string(),
-  episode: z.int(),
-  atMs: z.int(),
-  openedAtMs: z.int(),
+  eventId: string;
+  checkId: string;
+  episode: number;
+  atMs: number;
+  openedAtMs: number;
   /** The failure; a resolved transition repeats the reason of the one that opened the alert. */
-  reason: z.string(),
-  locations: z.array(z.string()),
+  reason: string;
+  locations: string[];
   /** The number of pings missed when the alert of a heartbeat resolves; else null. */
-  missedPings: z.int().nullable(),
-  rollout: RolloutMark.nullable(),
+  missedPings: number | null;
+  rollout: RolloutMark | null;
   /** Only when the alert closed without a recovery: why, for example `the check was removed`. */
-  endedBecause: z.string().optional(),
+  endedBecause?: string | undefined;
   /** The check has left the channel that gets it: the alert itself goes on. */
-  isOfChannel: z.literal(true).optional(),
+  isOfChannel?: true | undefined;
   /** Only of a drill, in which nothing has failed: the id of its row. */
-  drill: z.string().optional(),
-});
-export type AlertTransition = z.infer<typeof AlertTransition>;
+  drill?: string | undefined;
+};
 
 /** The name of a drill begins with it. */
 export const testMark = "[TEST] ";
 
 /** One alert event and where it goes. */
-export const AlertOrder = z.object({
-  transition: AlertTransition,
-  environment: z.enum(environments),
+export type AlertOrder = {
+  transition: AlertTransition;
+  environment: Environment;
   /** The alert source of this environment at the incident service; null: `target`, or nobody. */
-  channel: z.enum(environments).nullable(),
+  channel: Environment | null;
   /** A channel that is sent to directly, as the check had it when the event happened. */
-  target: DirectChannel.optional(),
+  target?: DirectChannel | undefined;
   /** The check's display name. */
-  name: z.string(),
-});
-export type AlertOrder = z.infer<typeof AlertOrder>;
+  name: string;
+};
 
 /** The queue's key of a check's events at a channel. No id has an `@`; at the incident service it is the check's id. */
 export function directQueueKey(checkId: string, channelId: string): string {
@@ -130,14 +128,6 @@ export type Topic = (typeof topics)[number];
 export function topicKey(topic: Topic, fleet: string | undefined): string {
   return fleet === undefined ? topic : `${topic}/${fleet}`;
 }
-
-/** One object per check and channel, so that none delays another. Delivers in order and at least once, after any outage. */
-export const alertDelivery = iface.object("vedette.v1.AlertDelivery", {
-  /** Adds an event, unless it is known. Send it one way: it makes the first attempt itself, however long that takes. */
-  enqueue: iface.schemas({ input: AlertOrder, output: z.null() }),
-  /** Makes the next attempt at once, even if an earlier attempt has not ended. */
-  goOn: iface.json<Record<string, never>, null>(),
-});
 
 /** One object per topic and fleet: sends each notice to its channels, in order. Post one way. */
 export const notices = iface.object("vedette.v1.Notices", {

@@ -1,27 +1,26 @@
 /** An event and the one channel that it goes to. */
-import { z } from "zod";
-import { type AlertOrder, type Environment, PostedNotice } from "#alerts/contract.ts";
+import type { z } from "zod";
+import type { AlertOrder, Environment, PostedNotice } from "#alerts/contract.ts";
 import type { DirectChannel } from "./rows/contract.ts";
 
 export type RoutedOrder = AlertOrder &
   ({ channel: Environment } | { channel: null; target: DirectChannel });
 
-export const NoticeOrder = z.object({
-  eventId: z.string(),
-  notice: PostedNotice,
-  atMs: z.int(),
+export type NoticeOrder = {
+  eventId: string;
+  notice: z.infer<typeof PostedNotice>;
+  atMs: number;
   /** The topic, for the webhook that the settings name; else the id of a row. */
-  channel: z.string(),
+  channel: string;
   /** The key that it was posted to. */
-  topic: z.string(),
-});
-export type NoticeOrder = z.infer<typeof NoticeOrder> & { transition?: never };
+  topic: string;
+  transition?: never;
+};
 
 export type Order = RoutedOrder | NoticeOrder;
 
 /** null: the check notifies nobody. */
-export function routeOrder(order: AlertOrder | NoticeOrder): Order | null {
-  if ("notice" in order) return order;
+export function routeOrder(order: AlertOrder): RoutedOrder | null {
   const { channel, target } = order;
   if (channel !== null) return { ...order, channel };
   return target === undefined ? null : { ...order, channel, target };

@@ -8,12 +8,12 @@ import { invariant } from "#kernel/problem.ts";
 import { eventIdOf, type Order } from "./order.ts";
 import { isOfChannel, type Outcome, retryWaitMs, wasSent, wordsOf } from "./outcome.ts";
 
-type Entry = {
+export type Entry = {
   order: Order;
   /** Numbers the check's events in the order in which they were enqueued. */
   sequence: number;
-  /** The time at which it was enqueued, or sent again by an operator; null: set by its first attempt, due at once. */
-  queuedAtMs: number | null;
+  /** The time at which it was enqueued, or sent again by an operator. */
+  queuedAtMs: number;
   attempts: number;
   cause: string | null;
 };
@@ -21,7 +21,7 @@ type Entry = {
 export type Queue = {
   /** The sequence number of the last event enqueued. */
   sequence: number;
-  /** Incremented with each attempt and wait: a timer of an earlier generation does nothing. */
+  /** Incremented with each attempt and wait: the outcome of an attempt of an earlier generation is dropped. */
   generation: number;
   waiting: Entry[];
   /** The sequence of the event that is tried out of order; absent: the first one is tried. */
@@ -45,8 +45,8 @@ export type Step = {
   queue: Queue;
   /** The event to attempt now; the outcome goes to `applyOutcome`. null: none. */
   post: Entry | null;
-  /** The delay until `wake` is to be called with the queue's generation; null: no timer. */
-  wakeAfterMs: number | null;
+  /** The delay until the next attempt; null: as before, or none. */
+  retryAfterMs: number | null;
   records: EventRecord[];
 };
 
@@ -58,8 +58,6 @@ export const emptyQueue: Queue = {
   accepted: null,
 };
 
-/** An attempt without an outcome after this time was killed and is repeated. Longer than any attempt. */
-const lostAfterMs = 5 * 60_000;
 const hourMs = 60 * 60_000;
 /** The maximum of dead letters, more than an operator reads; the oldest are dropped. */
 const maxDead = 100;
@@ -70,17 +68,29 @@ const idOf = ({ order }: Entry) => eventIdOf(order);
 const failureOf = (entry: Entry) => idOf(entry).replace(/:(?:opened|resolved)$/, "");
 const isOfOne = (one: Entry, other: Entry) => failureOf(one) === failureOf(other);
 
-/** True if this event would be attempted at once if it were added now. */
-export function isDueAtOnce(queue: Queue, order: Order): boolean {
-  return isIdle(queue) && !isOrphan(queue, order);
+type Arrivals = {
+  orders: readonly Order[];
+  /** True if an attempt is due anyway. */
+  isDue: boolean;
+  nowMs: number;
+};
+
+/** Adds events in their order. Attempts the first one if it is due, or if nothing waited before. */
+export function fold(queue: Queue, { orders, isDue, nowMs }: Arrivals): Step {
+  let folded = unchanged(queue);
+  for (const order of orders) {
+    folded = withRecords(folded.records, add(folded.queue, order, nowMs));
+  }
+  if (!isDue && !isIdle(queue)) return folded;
+  return withRecords(folded.records, advance(folded.queue));
 }
 
 function isIdle({ waiting }: Queue): boolean {
   return waiting.length === 0;
 }
 
-/** Adds an event; ignores one that is known already. `nowMs`: null when it is due at once. */
-export function add(queue: Queue, order: Order, nowMs: number | null): Step {
+/** Adds an event; ignores one that is known already. */
+function add(queue: Queue, order: Order, nowMs: number): Step {
   const eventId = eventIdOf(order);
   const known = [...queue.waiting, ...queue.dead].map(idOf);
   if (known.includes(eventId) || queue.accepted?.eventId === eventId) return unchanged(queue);
@@ -88,7 +98,7 @@ export function add(queue: Queue, order: Order, nowMs: number | null): Step {
   const entry = { order, sequence, queuedAtMs: nowMs, attempts: 0, cause: null };
   const longer = { ...queue, sequence, waiting: [...queue.waiting, entry] };
   // The attempt follows at once, and its outcome is recorded: no record of the wait is needed.
-  if (isIdle(queue)) return advance(longer);
+  if (isIdle(queue)) return unchanged(longer);
   const surplus = findSurplus(longer);
   const waiting = longer.waiting.filter((one) => !surplus.includes(one));
   const superseded = surplus.map((one) => record(one, "superseded"));
@@ -114,28 +124,23 @@ function isRecovery(later: Entry | undefined, { order: { transition: failure } }
   return failure?.kind === "opened" && kind === "resolved" && episode === failure.episode;
 }
 
-/** Handles a timer: tries the first event again, unless the timer is of an earlier generation. */
-export function wake(queue: Queue, generation: number): Step {
-  return generation === queue.generation ? advance(queue) : unchanged(queue);
-}
-
 export type AttemptResult = {
+  /** The sequence of the event that was tried. */
+  sequence: number;
   outcome: Outcome;
-  beganAtMs: number;
   atMs: number;
   /** From 0 to 1: jitter, so that checks do not retry the same receiver at the same moment. */
   random: number;
 };
 
-/** Applies the outcome of the attempt that was due. */
+/** Applies the outcome of an attempt. */
 export function applyOutcome(queue: Queue, result: AttemptResult, giveUpAfterMs: number): Step {
-  const { outcome, beganAtMs, atMs } = result;
-  const tried = findDue(queue);
-  invariant(tried !== undefined, "an attempt ended although no event was waiting");
+  const { outcome, sequence, atMs } = result;
+  const tried = queue.waiting.find((entry) => entry.sequence === sequence);
+  invariant(tried !== undefined, "an attempt ended of an event that does not wait");
   const cause = wordsOf(outcome);
-  const queuedAtMs = tried.queuedAtMs ?? beganAtMs;
   const attempts = tried.attempts + (wasSent(outcome) ? 1 : 0);
-  const entry = { ...tried, queuedAtMs, attempts, cause };
+  const entry = { ...tried, attempts, cause };
   const inTurn = withoutProbe(queue);
   switch (outcome.kind) {
     case "accepted":
@@ -151,7 +156,7 @@ export function applyOutcome(queue: Queue, result: AttemptResult, giveUpAfterMs:
       const isFault = isOfChannel(outcome);
       const known = replace(isFirst || isFault ? inTurn : queue, entry);
       const waitMs = retryWaitMs(tried.attempts, { ...result, ...outcome, isFault });
-      const lastedMs = atMs + waitMs - queuedAtMs;
+      const lastedMs = atMs + waitMs - entry.queuedAtMs;
       if (hasExpired(entry, { lastedMs, giveUpAfterMs, dead: queue.dead })) {
         return addDeadLetter(withoutProbe(known), { ...entry, cause: `${givenUp}${cause}` });
       }
@@ -196,12 +201,15 @@ function findDue({ waiting, probe }: Queue): Entry | undefined {
 }
 
 /** null: the event is not known. `superseded`: a newer event makes it out of date. */
-export type Retry = { step: Step; eventIds: string[] } | "superseded" | null;
+export type Retry =
+  | { queue: Queue; eventIds: string[]; isDue: boolean; records: EventRecord[] }
+  | "superseded"
+  | null;
 
-/** Enqueues a dead letter again, a failure with its recovery; for a waiting event, retries at once. */
+/** Enqueues a dead letter again, a failure with its recovery; a waiting event becomes due. */
 export function retry(queue: Queue, eventId: string, nowMs: number): Retry {
   if (queue.waiting.some((entry) => idOf(entry) === eventId)) {
-    return { step: advance(withoutProbe(queue)), eventIds: [eventId] };
+    return { queue: withoutProbe(queue), eventIds: [eventId], isDue: true, records: [] };
   }
   const requested = queue.dead.find((entry) => idOf(entry) === eventId);
   if (requested === undefined) return null;
@@ -213,8 +221,7 @@ export function retry(queue: Queue, eventId: string, nowMs: number): Retry {
   const dead = queue.dead.filter((entry) => !isOfOne(entry, requested));
   const records = again.map((entry) => record(entry, "pending"));
   const longer = { ...queue, waiting: [...queue.waiting, ...again], dead };
-  const step = withRecords(records, isIdle(queue) ? advance(longer) : unchanged(longer));
-  return { step, eventIds: again.map(idOf) };
+  return { queue: longer, eventIds: again.map(idOf), isDue: isIdle(queue), records };
 }
 
 /** Attempts the first event, after removing recoveries whose failure was not accepted. */
@@ -223,7 +230,7 @@ function advance(queue: Queue): Step {
   if (head === undefined) return unchanged(queue);
   if (isOrphan(queue, head.order)) return withdraw(queue, head);
   const next = { ...queue, generation: queue.generation + 1 };
-  return { queue: next, post: findDue(queue) ?? head, wakeAfterMs: lostAfterMs, records: [] };
+  return { queue: next, post: findDue(queue) ?? head, retryAfterMs: null, records: [] };
 }
 
 /** A recovery without a delivered failure. Sent before its failure, it would leave the alert open for ever. */
@@ -268,7 +275,7 @@ function postpone(queue: Queue, entry: Entry, wait: { waitMs: number; atMs: numb
   return {
     queue: { ...queue, generation: queue.generation + 1 },
     post: null,
-    wakeAfterMs: wait.waitMs,
+    retryAfterMs: wait.waitMs,
     records: [pending],
   };
 }
@@ -295,5 +302,5 @@ function withRecords(records: EventRecord[], step: Step): Step {
 }
 
 function unchanged(queue: Queue): Step {
-  return { queue, post: null, wakeAfterMs: null, records: [] };
+  return { queue, post: null, retryAfterMs: null, records: [] };
 }

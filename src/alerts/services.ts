@@ -1,30 +1,32 @@
-/** Creates all objects and services of the alert delivery. */
-import { implement, type ObjectContext } from "@restatedev/restate-sdk";
+/** Creates the delivery of alerts, and the services through which others post notices and operators read and retry. */
+import { implement } from "@restatedev/restate-sdk";
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { AnyChannel, FindChannel, SendToChannel } from "#alerts/channels/message.ts";
 import { type TestParts, testChannel } from "#alerts/channels/test-channel.ts";
 import { nameOf, type ReadActor } from "#kernel/actor.ts";
 import { inTime, onceAtATime } from "#kernel/async.ts";
 import type { Database } from "#kernel/database.ts";
-import { whyUnwritable } from "#kernel/database-faults.ts";
+import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError, toTerminalError, unkept } from "#kernel/restate.ts";
 import { type Attempt, createAttempt } from "./attempt.ts";
 import {
   type AlertEventProblemCode,
-  type AlertTransition,
   alertEvents,
-  type DrillOutcome,
+  directQueueKey,
   type Environment,
+  formatNoticeId,
+  notices,
   queueOf,
 } from "./contract.ts";
-import { alertQueue, alertRecord } from "./internal.ts";
-import { type ChannelsOf, createAlertQueue, createNotices } from "./object.ts";
-import { channelOf, type RoutedOrder } from "./order.ts";
+import { createDelivery, type DeliveryParts } from "./delivery.ts";
+import { channelOf, type Order, type RoutedOrder } from "./order.ts";
+import { enqueue } from "./outbox.ts";
+import type { Outcome } from "./outcome.ts";
 import type { LinkTo } from "./payload.ts";
 import { createPreview, type PreviewEvent } from "./preview.ts";
-import type { EventRecord } from "./queue.ts";
+import { createQueueStore, type QueueStore, type RecordAccepted } from "./queue-store.ts";
 import type { SourceOf } from "./source.ts";
 import { createEventStore, type EventCounts, type EventStore } from "./store.ts";
 
@@ -84,49 +86,27 @@ function shareCall(count: Count): () => Promise<EventCounts | null> {
   return onceAtATime(() => inTime(count, { limitMs: countTimeoutMs, otherwise: null }));
 }
 
-/** Called when the receiver has accepted an event; twice after a crash in between. */
-type RecordAccepted = (event: AlertTransition, atMs: number) => Promise<void>;
+/** The ids of the rows that get the notices of a topic's key, besides the webhook of the settings. */
+export type ChannelsOf = (topicKey: string, event: string | undefined) => string[];
 
-/** Sends a call that carries the outcome of a drill; the same one may come twice. */
-type NotifyDrill = (ctx: ObjectContext, outcome: DrillOutcome) => void;
+type NoticeParts = { database: Database; channelsOf: ChannelsOf; wake: () => void };
 
-type RecorderParts = {
-  store: Pick<EventStore, "save" | "retriedBy">;
-  recordAccepted: RecordAccepted;
-  notifyDrill: NotifyDrill;
-};
-
-/** Stores the delivery status of events apart from the delivery, which a database that is down must not delay. */
-export function createAlertRecorder({ store, recordAccepted, notifyDrill }: RecorderParts) {
-  const recordOutcome = async ({ entry, acceptedAtMs }: EventRecord): Promise<void> => {
-    const { transition } = entry.order;
-    if (acceptedAtMs === null || transition === undefined) return;
-    if (transition.isOfChannel === true || transition.drill !== undefined) return;
-    await recordAccepted(transition, acceptedAtMs);
-  };
-  return implement(alertRecord, {
+/** Hands each notice to the queues of its channels. */
+export function createNotices({ database, channelsOf, wake }: NoticeParts) {
+  return implement(notices, {
     handlers: {
-      save: async (ctx, { records }) => {
-        // First: a database that is down must not fail a drill that arrived.
-        for (const outcome of records.flatMap(drillOutcomesOf)) notifyDrill(ctx, outcome);
-        const faults = await ctx.run("save-events", () =>
-          Promise.all(
-            records.flatMap((record) => [
-              whyUnwritable(() => store.save(record)),
-              whyUnwritable(() => recordOutcome(record)),
-            ]),
-          ),
-        );
-        for (const fault of faults.filter((one) => one !== null)) {
-          ctx.console.error("alert record given up", { fault });
-        }
-        return null;
-      },
-      retriedBy: async (ctx, retried) => {
-        const fault = await ctx.run("save-retry", () =>
-          whyUnwritable(() => store.retriedBy(retried)),
-        );
-        if (fault !== null) ctx.console.error("alert record given up", { fault });
+      post: async (ctx, notice) => {
+        const { key: topic } = ctx;
+        await ctx.run("enqueue-notice", async () => {
+          const others = channelsOf(topic, notice.rollout?.event);
+          const orders = [topic.replace(/\/.*/, ""), ...others].map((channel) => {
+            const queue = directQueueKey(topic, channel);
+            const eventId = formatNoticeId(queue, notice);
+            return { queue, order: { eventId, notice, atMs: Date.now(), channel, topic } };
+          });
+          await enqueue(database, orders);
+        });
+        wake();
         return null;
       },
     },
@@ -134,28 +114,25 @@ export function createAlertRecorder({ store, recordAccepted, notifyDrill }: Reco
   });
 }
 
-/** Empty: it is no failure of a drill, or it waits for its next attempt. */
-export function drillOutcomesOf({ entry, status }: EventRecord): DrillOutcome[] {
-  const { transition } = entry.order;
-  if (transition?.drill === undefined) return [];
-  const { kind, drill, episode } = transition;
-  if (kind !== "opened" || status === "pending") return [];
-  return [{ drill, episode, channel: channelOf(entry.order), status }];
-}
-
 const limits = { limitMs: 10_000, problem: "alert events cannot be read" };
 const listing = databaseRead("list-events", limits);
 const finding = databaseRead("find-event", limits);
+const retrying = databaseRead("retry-event", {
+  limitMs: 10_000,
+  problem: "alert events cannot be sent again",
+});
 
 type Parts = {
   store: Pick<EventStore, "list" | "find">;
+  queues: Pick<QueueStore, "retry">;
+  wake: () => void;
   preview: PreviewEvent;
   readActor: ReadActor;
   test: TestParts;
 };
 
 /** The operators' queries and actions as a Restate service, called through the gateway like the rest. */
-export function createAlertEvents({ store, preview, readActor, test }: Parts) {
+export function createAlertEvents({ store, preview, readActor, test, ...parts }: Parts) {
   return implement(alertEvents, {
     handlers: {
       List: (ctx, request) => readNow(ctx, listing, () => store.list(request)),
@@ -169,15 +146,12 @@ export function createAlertEvents({ store, preview, readActor, test }: Parts) {
         return { ...view, address, body: body as Record<string, unknown> | null };
       },
       Retry: async (ctx, { event_id }) => {
-        const queue = queueOf(event_id);
-        if (queue === undefined) throw toTerminalError(unknownEvent(event_id));
-        const retry = await ctx.client(alertQueue, queue).retry({ eventId: event_id });
-        const { event_ids: eventIds } = retry;
         const by = nameOf(readActor(ctx));
-        ctx.console.info("alert events sent again", { events: eventIds, by });
-        // After what the queue has sent there: the rows exist by then.
-        ctx.sendClient(alertRecord, queue).retriedBy({ eventIds, by });
-        return retry;
+        const retry = () => retryEvent(parts.queues, event_id, by);
+        const event_ids = await readNow(ctx, retrying, retry);
+        ctx.console.info("alert events sent again", { events: event_ids, by });
+        parts.wake();
+        return { event_ids };
       },
       Test: async (ctx, { channel }) => {
         ctx.console.info("channel tested", { channel, by: nameOf(readActor(ctx)) });
@@ -192,6 +166,31 @@ export function createAlertEvents({ store, preview, readActor, test }: Parts) {
   });
 }
 
+async function retryEvent({ retry }: Pick<QueueStore, "retry">, eventId: string, by: string) {
+  const key = queueOf(eventId);
+  if (key === undefined) throw unknownEvent(eventId);
+  const retried = await retry({ key, eventId, by });
+  if (retried === null) throw notWaiting(eventId);
+  if (retried === "superseded") throw superseded(eventId);
+  return retried;
+}
+
+function notWaiting(eventId: string) {
+  return new ProblemError<AlertEventProblemCode>({
+    status: 404,
+    code: "unknown_event",
+    detail: `${eventId} is neither a dead letter nor waiting; \`vedette alerts dead-letters\` lists the dead letters`,
+  });
+}
+
+function superseded(eventId: string) {
+  return new ProblemError<AlertEventProblemCode>({
+    status: 409,
+    code: "superseded_event",
+    detail: `${eventId} cannot be sent again: a newer event of the check is being delivered, and this one would arrive after it`,
+  });
+}
+
 function unknownEvent(eventId: string) {
   return new ProblemError<AlertEventProblemCode>({
     status: 404,
@@ -202,7 +201,7 @@ function unknownEvent(eventId: string) {
 
 type ReadChannels = (how?: { isFresh: boolean }) => Promise<readonly AnyChannel[]>;
 
-export type AlertDeliveryParts = {
+export type AlertParts = {
   sourceOf: SourceOf;
   linkTo: LinkTo;
   attemptTimeoutMs: number;
@@ -210,8 +209,9 @@ export type AlertDeliveryParts = {
   keepDays: number;
   database: Database;
   recordAccepted: RecordAccepted;
-  notifyDrill: NotifyDrill;
+  notifyDrill: DeliveryParts["notifyDrill"];
   registry: Registry;
+  log: Log;
   readActor: ReadActor;
   send: SendToChannel;
   /** The Slack webhook that the settings name for the key of a topic; empty: none. */
@@ -221,28 +221,38 @@ export type AlertDeliveryParts = {
   readChannels: ReadChannels;
 };
 
-export function createAlertDelivery(parts: AlertDeliveryParts) {
-  const { database, registry, giveUpAfterMs, recordAccepted, notifyDrill, keepDays } = parts;
-  const store = createEventStore(database, { keepDays });
+/** Attempts an event once, apart from its queue and without a record of it: while the database is away. */
+export type SendNow = (order: Order) => Promise<Outcome>;
+
+export function createAlertServices(parts: AlertParts) {
+  const { database, registry, keepDays, notifyDrill, log } = parts;
+  const store = createEventStore(database);
+  const queues = createQueueStore(parts);
   const findChannel = createFindChannel(parts.readChannels);
-  const attempt = createAttempt({ ...parts, findChannel, timeoutMs: parts.attemptTimeoutMs });
+  const once = createAttempt({ ...parts, findChannel, timeoutMs: parts.attemptTimeoutMs });
+  const attempt = countAttempts(once, registry);
   const preview = createPreview({ ...parts, findChannel });
   exposeEvents(store.count, registry);
-  return [
-    createNotices(parts.channelsOf),
-    createAlertQueue({ attempt: countAttempts(attempt, registry), giveUpAfterMs }),
-    createAlertRecorder({ store, recordAccepted, notifyDrill }),
+  const dropOld = () => store.dropOlderThan(keepDays);
+  const delivery = createDelivery({ queues, attempt, notifyDrill, dropOld, log });
+  const { wake } = delivery;
+  const sendNow: SendNow = attempt;
+  const services = [
+    createNotices({ ...parts, wake }),
     createAlertEvents({
       store,
+      queues,
+      wake,
       preview,
       readActor: parts.readActor,
       test: {
         readChannels: () => parts.readChannels({ isFresh: true }),
         send: parts.send,
-        testSource: (environment, atMs) => attempt(sourceTest(environment, atMs)),
+        testSource: (environment, atMs) => once(sourceTest(environment, atMs)),
       },
     }),
   ];
+  return { services, delivery, sendNow };
 }
 
 const findTimeoutMs = 2_000;

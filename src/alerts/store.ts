@@ -1,8 +1,7 @@
-/** The table `alert_events`. Every write is idempotent. */
+/** The table `alert_events`. */
 import type { AlertEventList, AlertEventListRequest, AlertEventView } from "#alerts/contract.ts";
-import type { Database } from "#kernel/database.ts";
-import { createJointWrites } from "#kernel/groups.ts";
-import type { RetriedEvents } from "./internal.ts";
+import type { Database, Queries } from "#kernel/database.ts";
+import { toStorableJson } from "#kernel/text.ts";
 import { channelOf, eventIdOf, type NoticeOrder, type Order, type RoutedOrder } from "./order.ts";
 import { tokenRefused } from "./outcome.ts";
 import type { StoredOrder } from "./preview.ts";
@@ -21,20 +20,10 @@ export type EventCounts = {
 
 export type FoundEvent = { view: AlertEventView; order: StoredOrder };
 
-export function createEventStore(database: Database, { keepDays }: { keepDays: number }) {
-  // Batched: a separate write each would wait for the disk each time, and many checks alert at once.
-  const save = createJointWrites(async (records: readonly EventRecord[]) => {
-    await saveAll(database, records);
-    const isOneAccepted = records.some(({ status }) => status === "accepted");
-    if (isOneAccepted) await database.query(dropOld, [keepDays]);
-  });
+export function createEventStore(database: Database) {
   return {
-    /** Writes the state of an event, and deletes events that are too old. */
-    save: (record: EventRecord): Promise<void> => save(record),
-
-    /** Stores who sends the events again. */
-    async retriedBy({ eventIds, by }: RetriedEvents): Promise<void> {
-      await database.query(noteRetry, [eventIds, by]);
+    async dropOlderThan(days: number): Promise<void> {
+      await database.query(dropOld, [days]);
     },
 
     async list({ status, check, limit }: AlertEventListRequest): Promise<AlertEventList> {
@@ -56,9 +45,14 @@ export function createEventStore(database: Database, { keepDays }: { keepDays: n
 }
 
 /** Writes one row per event: the last of its records. */
-async function saveAll(database: Database, records: readonly EventRecord[]): Promise<void> {
+export async function saveEvents(db: Queries, records: readonly EventRecord[]): Promise<void> {
   const rows = new Map(records.map((record) => [eventIdOf(record.entry.order), record]));
-  await database.query(saveEvents, [JSON.stringify([...rows.values()].map(toRow))]);
+  await db.query(upsertEvents, [toStorableJson([...rows.values()].map(toRow))]);
+}
+
+/** Stores who sends the events again. */
+export async function saveRetry(db: Queries, eventIds: readonly string[], by: string) {
+  await db.query(noteRetry, [eventIds, by]);
 }
 
 function toRow({ entry, status, nextAttemptAtMs, acceptedAtMs }: EventRecord) {
@@ -71,7 +65,7 @@ function toRow({ entry, status, nextAttemptAtMs, acceptedAtMs }: EventRecord) {
     attempts,
     cause,
     event_at: new Date(atMs),
-    queued_at: new Date(queuedAtMs ?? atMs),
+    queued_at: new Date(queuedAtMs),
     next_attempt_at: nextAttemptAtMs === null ? null : new Date(nextAttemptAtMs),
     accepted_at: acceptedAtMs === null ? null : new Date(acceptedAtMs),
   };
@@ -87,8 +81,7 @@ function contentOf(order: Order) {
   return { event_id, check_id, name, episode, kind, environment, transition };
 }
 
-// Rows are locked in the order of their ids, so that two processes never deadlock.
-const saveEvents = `
+const upsertEvents = `
   INSERT INTO alert_events (event_id, check_id, name, episode, kind, environment, channel, transition,
     notice, topic, status, attempts, cause, event_at, queued_at, next_attempt_at, accepted_at)
   SELECT * FROM jsonb_to_recordset($1::jsonb) AS t (event_id text, check_id text, name text,
@@ -96,21 +89,13 @@ const saveEvents = `
     topic text, status text,
     attempts integer, cause text, event_at timestamptz, queued_at timestamptz,
     next_attempt_at timestamptz, accepted_at timestamptz)
-  ORDER BY event_id
   ON CONFLICT (event_id) DO UPDATE SET
     status = excluded.status, attempts = excluded.attempts, cause = excluded.cause,
     queued_at = excluded.queued_at, next_attempt_at = excluded.next_attempt_at,
-    accepted_at = excluded.accepted_at
-  -- A delayed write must not overwrite a newer one.
-  WHERE excluded.queued_at <> alert_events.queued_at
-    OR excluded.attempts > alert_events.attempts
-    OR excluded.attempts = alert_events.attempts
-      AND (excluded.status <> 'pending' OR alert_events.status = 'pending')`;
+    accepted_at = excluded.accepted_at`;
 
-// Locked in the same order, for the same reason.
-const noteRetry = `
-  WITH locked AS (SELECT event_id FROM alert_events WHERE event_id = ANY ($1) ORDER BY event_id FOR UPDATE)
-  UPDATE alert_events SET retried_by = $2 FROM locked WHERE locked.event_id = alert_events.event_id`;
+// Only the transaction that has locked a queue changes its events.
+const noteRetry = "UPDATE alert_events SET retried_by = $2 WHERE event_id = ANY ($1)";
 
 const dropOld = `
   DELETE FROM alert_events

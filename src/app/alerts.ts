@@ -1,16 +1,16 @@
 /** Wires the delivery of alert events. */
-import type { EndpointOptions } from "@restatedev/restate-sdk";
 import { createSendToChannel } from "#alerts/channels/send.ts";
 import type { Topic } from "#alerts/contract.ts";
-import { type AlertDeliveryParts, createAlertDelivery } from "#alerts/services.ts";
+import { createAlertServices, type AlertParts as ServiceParts } from "#alerts/services.ts";
 import { createSourceOf } from "#alerts/source.ts";
 import type { Config } from "#config.ts";
 import { defaultFleet } from "#fleet/contract.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
 import { createReach } from "#kernel/reach.ts";
+import { patience, sendToRestate } from "#kernel/restate.ts";
 import { createReadSecret } from "#kernel/secrets.ts";
-import { drillObject } from "#monitor/drills/internal.ts";
+import { drillService } from "#monitor/drills/contract.ts";
 import { rolloutEvents } from "#rollout/rules/messages.ts";
 import type { Base } from "./base.ts";
 import type { ConsoleLinks } from "./console-links.ts";
@@ -21,21 +21,25 @@ import type { Results } from "./results.ts";
 
 type AlertParts = {
   database: Database;
+  ingressUrl: string;
   readActor: ReadActor;
-  results: Results;
+  results: Pick<Results, "recordAccepted">;
   links: Pick<ConsoleLinks, "to">;
   definitions: Pick<ProgramDefinitions, "readChannels">;
 };
 
 const dayMs = 24 * 60 * 60_000;
 
+export type Alerts = ReturnType<typeof createAlerts>;
+
+/** The worker serves `services` and starts `delivery`, whose `wake` is called after each commit that enqueued. */
 export function createAlerts(
-  { config, services, registry }: Base,
-  { database, readActor, results, links, definitions }: AlertParts,
-): EndpointOptions["services"] {
+  { config, services, registry, log }: Base,
+  { database, ingressUrl, readActor, results, links, definitions }: AlertParts,
+) {
   const { alerts, incident } = config;
   const attemptTimeoutMs = alerts.attempt_timeout_seconds * 1_000;
-  return createAlertDelivery({
+  return createAlertServices({
     sourceOf: createSourceOf(incident.url, alerts),
     linkTo: links.to,
     attemptTimeoutMs,
@@ -52,14 +56,20 @@ export function createAlerts(
     giveUpAfterMs: alerts.give_up_after_days * dayMs,
     keepDays: alerts.keep_days,
     database,
-    recordAccepted: results.recorder.delivered,
-    notifyDrill: (ctx, outcome) => ctx.sendClient(drillObject, outcome.drill).noted(outcome),
+    recordAccepted: results.recordAccepted,
+    notifyDrill: (outcome) =>
+      sendToRestate(
+        `${ingressUrl}/${drillService}/${outcome.drill}/noted`,
+        outcome,
+        patience.caller,
+      ),
     registry,
+    log,
     readActor,
   });
 }
 
-function readTopics(config: Config): Pick<AlertDeliveryParts, "webhookUrlOf" | "channelsOf"> {
+function readTopics(config: Config): Pick<ServiceParts, "webhookUrlOf" | "channelsOf"> {
   const fleets = fleetsOf(config);
   const fleetOf = (key: string) =>
     fleets.find(({ name }) => name === (key.split("/")[1] ?? defaultFleet));

@@ -13,6 +13,7 @@ import { createFleetOverview } from "#fleet/overview/reader.ts";
 import { createFleetReader } from "#fleet/reader.ts";
 import { type Database, inSnapshot, type Queries } from "#kernel/database.ts";
 import { listening } from "#kernel/server.ts";
+import { nobodyOf } from "#monitor/results/list.ts";
 import {
   createImageReader,
   createMemberReader,
@@ -26,6 +27,7 @@ import type { ConsoleLinks } from "./console-links.ts";
 import type { ProgramDefinitions } from "./definitions.ts";
 import { fleetsOf } from "./fleets.ts";
 import type { Monitor } from "./monitor.ts";
+import { createWhyNobody } from "./monitor-secrets.ts";
 import type { Results } from "./results.ts";
 import type { Stops } from "./stops.ts";
 
@@ -50,9 +52,10 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
   const { host, port, operators, public_url: publicUrl, trusted_proxies } = config.control;
   const store = parts.analytics.reading?.store;
   const fleets = fleetsOf(config);
+  const whyNobody = createWhyNobody(config);
   const members = createMemberReader(database);
   const dir = await buildConsole();
-  const doors = await parts.monitor.openDoors(ingressUrl, stops);
+  const doors = await parts.monitor.openDoors(stops);
   const control = createControl({
     ingressUrl,
     ingressToken: credentials.ingress_token,
@@ -86,8 +89,12 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
       listApis: createListApis(database),
       legalOperations,
       readRouting: async () => {
-        const { apiChecks, heartbeats } = await results.readDefinitions();
-        return describeRouting(await parts.definitions.readRows(), [...apiChecks, ...heartbeats]);
+        const defined = await results.readDefinitions();
+        const checks = [...defined.apiChecks, ...defined.heartbeats].map((check) => {
+          return { ...check, reaches_nobody: whyNobody(check) };
+        });
+        const routing = describeRouting(await parts.definitions.readRows(), checks);
+        return { ...routing, reaches_nobody: nobodyOf(defined, whyNobody) };
       },
       readOutcomes: store && createReadOutcomes(store),
       bucketSecondsOf,

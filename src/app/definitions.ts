@@ -20,9 +20,9 @@ import type { ReadActor } from "#kernel/actor.ts";
 import type { Database, Queries } from "#kernel/database.ts";
 import { createReadSecret, withUnset } from "#kernel/secrets.ts";
 import type { Definitions, ReadDefinitions } from "#monitor/contract.ts";
-import { notifyChecks } from "#monitor/definitions/notify-checks.ts";
-import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
+import { drillObject } from "#monitor/drills/internal.ts";
 import { type MissingOfJob, withMissingSettings } from "#monitor/rules/own-jobs.ts";
+import { drillsOf } from "#monitor/start.ts";
 import { lintAlertRoutes } from "#routing/commands.ts";
 import type { RoutingRows } from "#routing/contract.ts";
 import type { Base } from "./base.ts";
@@ -33,7 +33,10 @@ export type ProgramDefinitions = {
   readDefinitions: ReadDefinitions;
   readRows: () => Promise<RoutingRows>;
   readChannels: (how?: { isFresh: boolean }) => Promise<readonly ChannelRow[]>;
-  createService: (readActor: ReadActor, monitor: SecretCheck) => EndpointOptions["services"];
+  createService: (
+    readActor: ReadActor,
+    monitor: SecretCheck & Pick<Monitor, "follow">,
+  ) => EndpointOptions["services"];
   /** Must be called after the services are registered at Restate, and before the checks are started. */
   start: (ingressUrl: string, monitor: SecretCheck) => Promise<void>;
 };
@@ -59,7 +62,6 @@ export function createDefinitions(
   const standard = standardSet(config);
   const complete = (rows: Definitions) => withMissingSettings(rows, missingOfJob);
   const current = createCurrentDefinitions({ store, standard, complete, log, nowMs: Date.now });
-  const deadlines = createDeadlines(database);
   return {
     readDefinitions: current.readMonitored,
     readRows: current.readSet,
@@ -71,10 +73,9 @@ export function createDefinitions(
         readActor,
         findMisdirected: (set) => findMisdirected(set, base, monitor),
         warnOf: (set) => warnOf(set, { config, database }),
-        notify: async (ctx, change) => {
-          const { heartbeats } = complete(change.after);
-          await ctx.run("adopt-periods", () => deadlines.adopt(heartbeats));
-          notifyChecks(ctx, change);
+        notify: async (ctx, { heartbeats }) => {
+          await ctx.run("follow", monitor.follow);
+          for (const id of drillsOf(heartbeats)) ctx.sendClient(drillObject, id).start({});
         },
       }),
     ],

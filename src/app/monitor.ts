@@ -1,22 +1,24 @@
 /** Wires the monitor: the objects that the worker serves, and its doors at control. */
 import type { EndpointOptions } from "@restatedev/restate-sdk";
+import type { Order } from "#alerts/order.ts";
+import { enqueue } from "#alerts/outbox.ts";
 import type { Door } from "#control/short-answers.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import { httpUrl } from "#kernel/address.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createReach } from "#kernel/reach.ts";
 import type { RunnableCheck } from "#monitor/contract.ts";
-import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
-import { createPingDoor, createSendPing, createTakePing } from "#monitor/heartbeat/pings.ts";
+import { createPingDoor, createTakePing } from "#monitor/heartbeat/pings.ts";
 import { startPresence } from "#monitor/heartbeat/presence.ts";
-import { createRunnerDoor, createSendReport } from "#monitor/locations/gateway.ts";
-import { createRunners } from "#monitor/locations/runners.ts";
+import { createRunnerDoor } from "#monitor/locations/gateway.ts";
+import { createRunners, type Runners } from "#monitor/locations/runners.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
 import { createRunCheck, type Target } from "#monitor/probe/run-check.ts";
 import { requireMeantSecrets } from "#monitor/probe/secrets.ts";
 import { createMonitorServices } from "#monitor/services.ts";
-import { retireRemoved, startMonitor } from "#monitor/start.ts";
+import { startMonitor } from "#monitor/start.ts";
+import { createOwner } from "#monitor/state/owner.ts";
 import { readRecentRollout } from "#rollout/history/reader.ts";
 import type { Base } from "./base.ts";
 import { monitorSecrets } from "./monitor-secrets.ts";
@@ -31,86 +33,116 @@ type MonitorParts = {
   results: Results;
   /** Address of this process's API; undefined: another process serves it, at the address of the settings. */
   apiUrl: string | undefined;
+  /** True in a process that makes runs. */
+  runsHere: boolean;
   stops: Stops;
 };
+
+/** What is sent at once to channels. */
+type Channels = { wake: () => void; sendNow: (order: Order) => Promise<unknown> };
 
 export type Monitor = {
   /** Throws a `MisdirectedSecret` if one may not go to where the check would send it. */
   requireMeantSecrets: (check: RunnableCheck) => void;
   createServices: (readActor: ReadActor) => EndpointOptions["services"];
+  /** Has the checks follow the definitions that were applied. */
+  follow: () => Promise<void>;
   /** Starts the checks; must be called after the services are registered at Restate. */
-  start: (ingressUrl: string) => Promise<void>;
-  openDoors: (ingressUrl: string, stops: Stops) => Promise<Door[]>;
+  start: (ingressUrl: string, channels: Channels) => Promise<void>;
+  openDoors: (stops: Stops) => Promise<Door[]>;
 };
 
 export function createMonitor(base: Base, parts: MonitorParts): Monitor {
   const { config, log } = base;
-  const { database, results } = parts;
-  const { readDefinitions, recorder } = results;
-  const { location, failed_at_percent, ping_url } = config.monitor;
+  const { results, stops } = parts;
+  const { readDefinitions, whyOff } = results;
   const target = targetOf(base, parts.apiUrl);
-  // A connection pool of its own, so that pings and deadlines don't wait behind records.
-  const inboxDatabase = openDatabase(parts.databaseUrl, log);
-  parts.stops.add("inbox database", () => inboxDatabase.end());
-  const inbox = createInbox({
-    database: inboxDatabase,
-    readDefinitions,
-    recordPings: recorder.pings,
-  });
-  const deadlines = createDeadlines(inboxDatabase);
-  const runners = createRunners(database);
-  const witness = createLocationWitness(config.monitor, log, base.registry);
-  const reach = createReach({
-    services: base.services,
-    closed: closedBy(config.monitor),
-    named: () => openAt(target.baseUrl),
-  });
-  const probe = createProbe();
-  const runCheck = createRunCheck({ probe, reach, target, location, nowMs: Date.now });
-  const { whyOff } = results;
+  const runners = createRunners(parts.database);
+  // A connection pool of its own, so that pings and deadlines don't wait behind reads.
+  const database = openDatabase(parts.databaseUrl, log);
+  stops.add("monitor database", () => database.end());
+  let channels: Channels | undefined;
+  const wakeDelivery = () => channels?.wake();
+  const sendNow = async (order: Order) => channels?.sendNow(order);
+  const owned = { ...parts, database, target, runners, wakeDelivery, sendNow };
+  const { states, outage, runCheck } = ownStates(base, owned);
+  const { recordPings } = results;
+  const inbox = createInbox({ database, recordPings, decide: states.decide });
+  const common = { readDefinitions, whyOff, inbox, runners };
   return {
     requireMeantSecrets: (check) => requireMeantSecrets(check, target),
     createServices: (readActor) =>
       createMonitorServices({
-        readDefinitions,
-        recorder,
+        ...common,
+        states,
         readActor,
-        readRollout: () => readRecentRollout(database),
-        failedAtPercent: failed_at_percent,
-        location,
         runCheck,
-        witness,
-        baseUrl: target.baseUrl,
-        whyOff,
-        runners,
-        inbox,
-        adopt: deadlines.adopt,
-        pingUrl: ping_url || null,
+        pingUrl: config.monitor.ping_url || null,
+        location: config.monitor.location,
+        pingOurs: inbox.pingOurs,
+        enqueue: (orders) => enqueue(database, orders).then(wakeDelivery),
       }),
-    async start(ingressUrl) {
-      const watch = await startMonitor(ingressUrl, { readDefinitions, deadlines, log });
-      parts.stops.add("monitor", watch.stop);
-      await retireRemoved(ingressUrl, { readDefinitions, known: await results.readWatched() });
+    follow: states.decideAll,
+    async start(ingressUrl, given) {
+      channels = given;
+      const watch = await startMonitor(ingressUrl, { readDefinitions, states, outage, log });
+      stops.add("monitor", watch.stop);
     },
-    async openDoors(ingressUrl, stops) {
-      const presence = await startPresence(inboxDatabase, log);
-      stops.add("presence", presence.stop);
-      const send = createSendPing(ingressUrl);
-      const { baseUrl } = target;
+    async openDoors(doorStops) {
+      const presence = await startPresence(database, log);
+      doorStops.add("presence", presence.stop);
       return [
-        createPingDoor(createTakePing({ inbox, send, log, nowMs: Date.now })),
+        createPingDoor(createTakePing({ inbox, log, nowMs: Date.now })),
         createRunnerDoor({
-          runners,
+          ...common,
           readChecks: async () => (await readDefinitions()).apiChecks,
-          whyOff,
-          baseUrl,
+          baseUrl: target.baseUrl,
           services: base.services,
-          sendReport: createSendReport(ingressUrl),
+          report: states.report,
           nowMs: Date.now,
         }),
       ];
     },
   };
+}
+
+type OwnerParts = MonitorParts & {
+  target: Target;
+  runners: Runners;
+  wakeDelivery: () => void;
+  sendNow: (order: Order) => Promise<unknown>;
+};
+
+function ownStates(base: Base, parts: OwnerParts) {
+  const { config, log, registry } = base;
+  const { results, runsHere, target } = parts;
+  const { location, failed_at_percent: failedAtPercent } = config.monitor;
+  const reach = createReach({
+    services: base.services,
+    closed: closedBy(config.monitor),
+    named: () => openAt(target.baseUrl),
+  });
+  const runCheck = createRunCheck({
+    probe: createProbe(),
+    reach,
+    target,
+    location,
+    nowMs: Date.now,
+  });
+  const owner = createOwner({
+    ...parts,
+    readDefinitions: results.readDefinitions,
+    whyOff: results.whyOff,
+    settings: { location, failedAtPercent, runsHere },
+    runCheck,
+    witness: createLocationWitness(config.monitor, log, registry),
+    baseUrl: target.baseUrl,
+    readRollout: () => readRecentRollout(parts.database),
+    readFurther: parts.runners.expected,
+    count: results.counters.written,
+    log,
+  });
+  return { ...owner, runCheck };
 }
 
 function targetOf(base: Base, ownApiUrl: string | undefined): Target {

@@ -76,7 +76,10 @@ export async function startParts(
   const api = servesApi
     ? await startApi(base, { analytics, database, databaseUrl, directUrl, metrics, stops })
     : undefined;
-  const monitor = createMonitor(base, { database, databaseUrl, results, apiUrl: api?.url, stops });
+  const runsHere = wanted.includes("worker");
+  const apiUrl = api?.url;
+  const data = { database, databaseUrl, results };
+  const monitor = createMonitor(base, { ...data, apiUrl, runsHere, stops });
   const links = createConsoleLinks(base.config);
   const parts = { database, missingOfJob, definitions, results, monitor, links, metrics, stops };
   const durable =

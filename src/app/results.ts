@@ -1,25 +1,28 @@
 /** Wires the storage and the views of check results. */
+import type { RecordAccepted } from "#alerts/queue-store.ts";
 import type { Database } from "#kernel/database.ts";
 import type { ReadDefinitions } from "#monitor/contract.ts";
 import type { WhyOff } from "#monitor/probe/secrets.ts";
+import { saveEpisodes } from "#monitor/results/episodes.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
-import { countRecords, exposeChecks } from "#monitor/results/metrics.ts";
+import { countRecords, exposeChecks, type RecordCounters } from "#monitor/results/metrics.ts";
 import { createPublicPages, type FindPublicPage } from "#monitor/results/public-pages.ts";
-import { createResultReader, type ResultReader } from "#monitor/results/read.ts";
-import { createResultWriter, type ResultWriter } from "#monitor/results/record.ts";
+import { createResultReader } from "#monitor/results/read.ts";
+import { type PlainPing, savePings } from "#monitor/results/record.ts";
 import { createCheckReads } from "#monitor/results/service.ts";
 import { startUpkeep } from "#monitor/results/upkeep.ts";
-import { createViewChecks, type ViewChecks } from "#monitor/results/view.ts";
+import { createFindChecks, createViewChecks, type ViewChecks } from "#monitor/results/view.ts";
 import type { Base } from "./base.ts";
 import { createWhyNobody, createWhyOff } from "./monitor-secrets.ts";
 
 export type Results = {
   readDefinitions: ReadDefinitions;
   whyOff: WhyOff;
-  recorder: ResultWriter;
+  counters: RecordCounters;
+  recordPings: (pings: readonly PlainPing[]) => Promise<void>;
+  /** Records events that the receiver has accepted, in the caller's transaction. */
+  recordAccepted: RecordAccepted;
   reads: ReturnType<typeof createCheckReads>;
-  /** All checks that were ever watched and may have an open alert, even if no longer defined. */
-  readWatched: ResultReader["watched"];
   viewChecks: ViewChecks;
   readGate: ReturnType<typeof createReadGate>;
   /** null: public pages are off. */
@@ -41,18 +44,24 @@ export function createResults(parts: ResultParts): Results {
   const days = { resultDays: result_days, minuteDays: result_days, hourDays: hour_days };
   const reader = createResultReader(database, { failedAtPercent });
   const common = { database, readDefinitions, reader, failedAtPercent, nowMs };
-  const viewChecks = createViewChecks({ ...common, whyOff, whyNobody: createWhyNobody(config) });
+  const views = { ...common, whyOff, whyNobody: createWhyNobody(config) };
+  const viewChecks = createViewChecks(views);
   exposeChecks(viewChecks, registry);
+  const counters = countRecords(registry, readDefinitions);
   return {
     readDefinitions,
     whyOff,
-    recorder: countRecords(
-      (countNew) => createResultWriter(database, countNew),
-      registry,
-      readDefinitions,
-    ),
-    reads: createCheckReads({ ...common, viewChecks }),
-    readWatched: reader.watched,
+    counters,
+    async recordPings(pings) {
+      await savePings(database, pings);
+      counters.pings(pings);
+    },
+    async recordAccepted(transaction, events) {
+      const records = events.map(({ event, atMs }) => ({ event, deliveredAtMs: atMs }));
+      await saveEpisodes(transaction, records);
+      for (const { event, atMs } of events) counters.delivered(event, atMs);
+    },
+    reads: createCheckReads({ ...common, viewChecks, findChecks: createFindChecks(views) }),
     viewChecks,
     readGate: createReadGate(database, { failedAtPercent }),
     findPublicPage: config.monitor.public_status ? createPublicPages(viewChecks) : null,

@@ -1,6 +1,5 @@
 /** Wires the version watch, which releases invocations that another version started. */
 import { alertEvents, notices } from "#alerts/contract.ts";
-import { alertQueue, alertRecord } from "#alerts/internal.ts";
 import { cronObject, cronRuns } from "#cron/internal.ts";
 import { definitionsObject } from "#definitions/internal.ts";
 import { fleetService } from "#fleet/contract.ts";
@@ -8,9 +7,6 @@ import { callRestate, type Duties, dutiesOf } from "#kernel/restate.ts";
 import { drillObject } from "#monitor/drills/internal.ts";
 import {
   apiCheckObject,
-  checkProbe,
-  checkRecords,
-  deadlineService,
   heartbeatObject,
   jobHeartbeats,
   runnerRegistry,
@@ -27,26 +23,9 @@ import type { Base } from "./base.ts";
 
 /** Duties for invocations that another version of the program began, and the services that are watched for them. */
 const again = { isCalledAgain: true } as const;
-const goOn = { restoredBy: "goOn" } as const;
 
 /** Operators' calls are not replaced: the caller gets an error and can repeat the call. */
 const duties: Duties = {
-  ...dutiesOf(apiCheckObject, {
-    ensure: again,
-    retire: again,
-    tick: again,
-    report: again,
-    close: again,
-    reconsider: again,
-  }),
-  ...dutiesOf(heartbeatObject, {
-    ensure: again,
-    redefine: again,
-    retire: again,
-    ping: again,
-    overdue: again,
-    expire: again,
-  }),
   ...dutiesOf(drillObject, {
     start: again,
     tick: again,
@@ -54,14 +33,8 @@ const duties: Duties = {
     judge: again,
     noted: again,
   }),
-  ...dutiesOf(deadlineService, { passed: again }),
   ...dutiesOf(jobHeartbeats, { succeeded: again }),
-  ...dutiesOf(checkProbe, { run: again }),
-  ...dutiesOf(checkRecords, { write: again }),
-  // An event may be in the queue already, which then ignores the second call: `goOn` continues delivery.
-  ...dutiesOf(alertQueue, { enqueue: { ...again, ...goOn }, wake: goOn, retry: goOn, goOn }),
   ...dutiesOf(notices, { post: again }),
-  ...dutiesOf(alertRecord, { save: again, retriedBy: again }),
   // An apply is only ended, and reported as stopped; the next one knows what it was about to create.
   ...dutiesOf(alertRoutesObject, {
     note: again,
@@ -86,15 +59,10 @@ const duties: Duties = {
 const watchedServices: readonly string[] = [
   apiCheckObject,
   heartbeatObject,
-  deadlineService,
   drillObject,
   jobHeartbeats,
-  checkProbe,
-  checkRecords,
   runnerRegistry,
   notices,
-  alertQueue,
-  alertRecord,
   alertEvents,
   alertRoutesObject,
   alertRoutesRuns,

@@ -28,7 +28,7 @@ import { codeRevision, registerWorker } from "#worker/register.ts";
 import { createReleaseService } from "#worker/release.ts";
 import { createRestateAdmin, resumePaused } from "#worker/restate-admin.ts";
 import { createAlertSync } from "./alert-sync.ts";
-import { createAlerts } from "./alerts.ts";
+import { type Alerts, createAlerts } from "./alerts.ts";
 import type { Analytics } from "./analytics.ts";
 import type { Base } from "./base.ts";
 import type { ConsoleLinks } from "./console-links.ts";
@@ -76,11 +76,12 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<Worke
   const { adminUrl, database, results, stops } = parts;
   stops.add("results", results.startUpkeep().stop);
   const fleets = await startFleets(base, parts);
+  const alerts = createAlerts(base, { ...parts, readActor: createReadActor(parts.actorKey) });
   const { host, port } = config.worker;
   const serving = serveOnKnownPort(path.join(base.dataDir, "worker-port"), {
     host,
     port,
-    services: createServices(base, { ...parts, ...fleets }),
+    services: createServices(base, { ...parts, ...fleets, alerts }),
     identityKeys: identityKeys(config, credentials),
     tls: parts.workerTls,
     log,
@@ -93,6 +94,8 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<Worke
   const installation = await readInstallation(database);
   await registerWorker({ adminUrl, workerUrl, revision, installation });
   await resumePaused(createRestateAdmin(adminUrl), log);
+  alerts.delivery.start();
+  stops.add("alert delivery", alerts.delivery.stop);
   const { ingressUrl } = parts;
   const versions = startVersionWatch(base, { adminUrl, ingressUrl, revision });
   stops.add("version watch", versions.stop);
@@ -100,7 +103,7 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<Worke
   await allStarted([
     startCron(ingressUrl),
     startAlertRoutes(ingressUrl),
-    startChecks(base, parts),
+    startChecks(base, { ...parts, alerts }),
     fleets.listed,
   ]);
   return { url: endpoint.url, populate: fleets.populate };
@@ -112,14 +115,17 @@ async function allStarted(starts: readonly Promise<unknown>[]): Promise<void> {
   if (failed?.status === "rejected") throw failed.reason;
 }
 
-async function startChecks({ config, log }: Base, parts: WorkerParts): Promise<void> {
-  const { definitions, monitor, ingressUrl } = parts;
+type CheckParts = WorkerParts & { alerts: Alerts };
+
+async function startChecks({ config, log }: Base, parts: CheckParts): Promise<void> {
+  const { definitions, monitor, ingressUrl, alerts } = parts;
   await definitions.start(ingressUrl, monitor);
   const rows = await definitions.readChannels({ isFresh: true });
   for (const { message } of findUnknownChannels(config, rows)) {
     log.warn({ detail: message }, "messages of rollouts do not reach a channel");
   }
-  await monitor.start(ingressUrl);
+  const { delivery, sendNow } = alerts;
+  await monitor.start(ingressUrl, { wake: delivery.wake, sendNow });
 }
 
 /** The keys by which the worker verifies calls: of the embedded Restate, or of the external one. */
@@ -152,7 +158,7 @@ type ServiceParts = Pick<
   | "monitor"
   | "links"
 > &
-  Omit<RunningFleets, "listed" | "populate">;
+  Omit<RunningFleets, "listed" | "populate"> & { alerts: Alerts };
 
 function createServices(base: Base, parts: ServiceParts): EndpointOptions["services"] {
   const { store, fleets, database, results } = parts;
@@ -160,12 +166,12 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
   const readActor = createReadActor(parts.actorKey);
   const endInvocations = (ids: readonly string[]) => admin.change("kill", ids);
   return [
-    ...createFleetServices(base, parts, readActor),
+    ...createFleetServices(parts, readActor),
     results.reads,
     ...parts.definitions.createService(readActor, parts.monitor),
     ...parts.monitor.createServices(readActor),
     createReleaseService(endInvocations),
-    ...createAlerts(base, { ...parts, readActor }),
+    ...parts.alerts.services,
     ...createAlertSync(base, { ...parts, readActor }),
     ...createCron(base, { ...parts, readActor }),
     ...createRolloutServices({
@@ -184,7 +190,6 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
 }
 
 function createFleetServices(
-  { config }: Base,
   { store, fleets, database, results }: ServiceParts,
   readActor: ReadActor,
 ): EndpointOptions["services"] {
@@ -205,7 +210,7 @@ function createFleetServices(
       readRollout: (ctx, fleet) => ctx.client(rolloutObject, fleet).Status({}),
       readFleet: createFleetOverview(database),
       readChecks: results.viewChecks,
-      listEvents: createEventStore(database, { keepDays: config.alerts.keep_days }).list,
+      listEvents: createEventStore(database).list,
       nowMs: Date.now,
     }),
   ];

@@ -15,7 +15,7 @@ export function findCronFault(
   const zoneFault = findZoneFault(times.timezone);
   if (zoneFault !== null) return { field: "timezone", message: zoneFault };
   try {
-    const isNever = nextOnClock(compile(times), Date.now()) === null;
+    const isNever = nextOnClock(compile(times).fields, Date.now()) === null;
     return isNever ? { field: "cron", message: "names a time that never comes" } : null;
   } catch (error) {
     return { field: "cron", message: (error as Error).message };
@@ -24,9 +24,25 @@ export function findCronFault(
 
 /** The first time strictly after `ms`; null: there is none. */
 export function timeAfter(times: CronTimes, ms: number): number | null {
-  const fields = compile(times);
+  const { fields, gaps } = compile(times);
+  const known = gaps.find(({ fromMs, toMs }) => fromMs <= ms && ms < toMs);
+  if (known !== undefined) return known.toMs;
   const next = times.dialect === "kubernetes" ? nextOfKubernetes : nextOfDebian;
-  return next(fields, times.timezone, ms);
+  const toMs = next(fields, times.timezone, ms);
+  if (toMs !== null) remember(gaps, { fromMs: ms, toMs });
+  return toMs;
+}
+
+/** No time lies between its ends. Finding one takes up to 100 µs, and a list of checks needs thousands. */
+type Gap = { fromMs: number; toMs: number };
+
+const mostGaps = 8;
+
+function remember(gaps: Gap[], { fromMs, toMs }: Gap): void {
+  const same = gaps.find((gap) => gap.toMs === toMs);
+  if (same !== undefined) same.fromMs = Math.min(same.fromMs, fromMs);
+  else gaps.push({ fromMs, toMs });
+  if (gaps.length > mostGaps) gaps.shift();
 }
 
 /** The last time that is not after `ms`; null: there is none within some decades. */
@@ -64,15 +80,17 @@ export function countTimes(
 }
 
 /** Parsing costs more than the times. */
-const compiled = new Map<string, CronFields>();
+const compiled = new Map<string, Compiled>();
 const mostCompiled = 20_000;
 
-function compile({ expression, dialect = "debian" }: CronTimes): CronFields {
-  const key = `${dialect} ${expression}`;
+type Compiled = { fields: CronFields; gaps: Gap[] };
+
+function compile({ expression, timezone, dialect = "debian" }: CronTimes): Compiled {
+  const key = `${dialect} ${timezone} ${expression}`;
   const known = compiled.get(key);
   if (known !== undefined) return known;
   if (compiled.size >= mostCompiled) compiled.clear();
-  const made = parseCron(expression, dialect);
+  const made = { fields: parseCron(expression, dialect), gaps: [] };
   compiled.set(key, made);
   return made;
 }

@@ -16,6 +16,8 @@ type Options<Item> = {
   paceMs?: number;
   /** Number of pending items at which they are sent at once, without regard to the pace. */
   fullAt?: number;
+  /** An item with which all pending ones are sent at once, without regard to the pace. */
+  isUrgent?: (item: Item) => boolean;
   /** Two items with the same id never go into the same group, so that their order is kept. */
   idOf?: (item: Item) => string;
   /** Halves a group with invalid data until one item is left. Beyond `maxRequests` untried ones fail too, as unknown. */
@@ -29,7 +31,7 @@ export function createGroups<Item, Result>(
   requestAll: RequestAll<Item, Result>,
   options: Options<Item> = {},
 ): (item: Item) => Promise<Result> {
-  const { paceMs = 0, fullAt = maxGroup, idOf } = options;
+  const { paceMs = 0, fullAt = maxGroup, isUrgent = () => false, idOf } = options;
   const { failsAlone = false, unresponsiveAfterMs = 5_000 } = options;
   const waiting: QueuedItem<Item, Result>[] = [];
   let isSending = false;
@@ -48,6 +50,7 @@ export function createGroups<Item, Result>(
   const keepPace = async () => {
     const earlyMs = nextAtMs - performance.now();
     if (earlyMs <= 0 || waiting.length >= fullAt) return;
+    if (waiting.some(({ item }) => isUrgent(item))) return;
     const over = Promise.withResolvers<void>();
     const timer = setTimeout(over.resolve, earlyMs);
     noteFull = over.resolve;
@@ -71,7 +74,7 @@ export function createGroups<Item, Result>(
     const done = Promise.withResolvers<Result>();
     waiting.push({ item, done });
     if (!isSending) void sendAll();
-    else if (waiting.length >= fullAt) noteFull();
+    else if (waiting.length >= fullAt || isUrgent(item)) noteFull();
     return done.promise;
   };
 }

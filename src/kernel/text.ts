@@ -30,6 +30,21 @@ export function isClean(text: string, maxLength: number): boolean {
   return text.length <= maxLength && cleanText(text, maxLength) === text;
 }
 
+/** Returns the text as Postgres can store it: it refuses NUL and, in JSON, lone surrogates. */
+export function toStorable(text: string): string {
+  return text.replaceAll("\0", "\ufffd").toWellFormed();
+}
+
+/** Writes JSON that Postgres can store. */
+export function toStorableJson(value: unknown): string {
+  const json = JSON.stringify(value);
+  if (!mayBeUnstorable.test(json)) return json;
+  return JSON.stringify(value, (_, part) => (typeof part === "string" ? toStorable(part) : part));
+}
+
+/** Matches how JSON writes NUL and lone surrogates; a replacer costs several times as much as all the rest. */
+const mayBeUnstorable = /\\u(?:0000|d[89a-f])/;
+
 // Suggests a name that was probably meant.
 
 type Row = { id: string } | { name: string; id?: never };

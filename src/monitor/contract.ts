@@ -5,7 +5,7 @@ import { DirectChannel } from "#alerts/rows/contract.ts";
 import { type KindName, ofAnyKind } from "./kinds/contract.ts";
 import { causes, grades } from "./kinds/kind.ts";
 import { ofEachPhase } from "./kinds/observe.ts";
-import { related, Suppression, suppressionFields } from "./related.ts";
+import { related, type Suppression, suppressionFields } from "./related.ts";
 
 /** Pings are expected at these times. */
 const CronSchedule = z.strictObject({
@@ -90,17 +90,6 @@ export type Definitions = {
   apiChecks: readonly ApiCheck[];
   heartbeats: readonly Heartbeat[];
   channels: readonly AlertChannel[];
-};
-
-/** Ids of checks. */
-export type KnownChecks = { apiChecks: readonly string[]; heartbeats: readonly string[] };
-
-export type DefinitionsChange = {
-  /** null: what the objects know is unknown, so that all are told. */
-  before: Definitions | null;
-  /** The checks that may know a definition, whatever it is. */
-  known: KnownChecks;
-  after: Definitions;
 };
 
 /** `isFresh`: throws when they cannot be read now; otherwise the last known ones are answered. */
@@ -233,24 +222,23 @@ export type Ping =
   /** `reason`: of a drill. */
   | { kind: "fail"; atMs: number; exitCode: number | null; reason?: string };
 
-/** The state of a check as its object last stored it; every reader shows it. */
-export const CheckSnapshot = z.object({
-  checkId: z.string(),
-  kind: z.enum(["api", "heartbeat"]),
-  takenAtMs: z.int(),
-  status: z.enum(checkStatuses),
-  sinceMs: z.int(),
+/** How a check stands, as every reader shows it: `results/snapshots.ts` makes it. */
+export type CheckSnapshot = {
+  checkId: string;
+  kind: "api" | "heartbeat";
+  status: CheckStatusName;
+  /** null: a heartbeat that nobody pings yet. */
+  sinceMs: number | null;
   /** The tick of the last decided run, or the last successful ping; null before the first. */
-  lastAtMs: z.int().nullable(),
+  lastAtMs: number | null;
   /** API check: the slowest location of the last run. Heartbeat: the job's last run. */
-  lastDurationMs: z.number().nullable(),
+  lastDurationMs: number | null;
   /** Heartbeat: the time at which it alerts unless it pings. null while an alert is open, and for API checks. */
-  dueAtMs: z.int().nullable(),
+  dueAtMs: number | null;
   /** Heartbeat by cron: the time for which a ping has to come. */
-  expectedAtMs: z.int().optional(),
-  alert: OpenAlert.nullable(),
-  suppressed: Suppression.nullable(),
-  quiet: Quiet,
-  locations: z.record(z.string(), LocationState),
-});
-export type CheckSnapshot = z.infer<typeof CheckSnapshot>;
+  expectedAtMs?: number;
+  alert: OpenAlert | null;
+  suppressed: Suppression | null;
+  quiet: Quiet;
+  locations: Record<string, LocationState>;
+};

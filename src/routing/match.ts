@@ -85,7 +85,13 @@ function unique(names: readonly string[]): string[] {
 }
 
 /** The fields of an API check or a heartbeat that decide who is notified. */
-export type RoutedCheck = { id: string; environment: Environment; channel: Environment | null };
+export type RoutedCheck = {
+  id: string;
+  environment: Environment;
+  channel: Environment | null;
+  /** Why its alerts reach nobody. Absent: they leave this program. */
+  reaches_nobody?: string | undefined;
+};
 
 export type Walk = {
   check: string;
@@ -124,7 +130,9 @@ export function describeRouting({ sources, routes }: RoutingRows, watched: reado
     checks: watched.map((check) => {
       const { channel, source, simulation } = walkToPage(check, { sources, routes });
       const { pages = [], channels = [] } = simulation ?? {};
-      return { check: check.id, channel, source, pages: [...pages], channels: [...channels] };
+      const { id, reaches_nobody } = check;
+      const notified = { pages: [...pages], channels: [...channels], reaches_nobody };
+      return { check: id, channel, source, ...notified };
     }),
     simulate: (alert: Alert) => {
       if (sources.some(({ name }) => name === alert.source)) return simulate(alert, routes);

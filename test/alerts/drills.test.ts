@@ -5,7 +5,7 @@ import { headline } from "#alerts/channels/words.ts";
 import type { EventStatus } from "#alerts/contract.ts";
 import { type RoutedOrder, routeOrder } from "#alerts/order.ts";
 import { renderEvent } from "#alerts/payload.ts";
-import { drillOutcomesOf } from "#alerts/services.ts";
+import { drillOutcomesOf } from "#alerts/queue-store.ts";
 import { buildOrder, exampleLinks } from "../support/alerts/alert-builders.ts";
 
 const linkTo = exampleLinks;

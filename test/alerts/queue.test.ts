@@ -1,15 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { eventIdOf, type NoticeOrder, type Order } from "#alerts/order.ts";
 import type { Outcome } from "#alerts/outcome.ts";
-import {
-  add,
-  applyOutcome,
-  emptyQueue,
-  type Queue,
-  retry,
-  type Step,
-  wake,
-} from "#alerts/queue.ts";
+import { applyOutcome, emptyQueue, fold, type Queue, retry, type Step } from "#alerts/queue.ts";
 import { buildEpisode, buildOrder } from "../support/alerts/alert-builders.ts";
 import { buildNotice } from "../support/alerts/chat-builders.ts";
 
@@ -17,12 +9,23 @@ const hourMs = 3_600_000;
 
 const idsOf = (entries: Queue["waiting"]) => entries.map(({ order }) => eventIdOf(order));
 
-const fill = (...orders: Order[]): Queue =>
-  orders.reduce((queue, order) => add(queue, order, 0).queue, emptyQueue);
+/** Each order comes by itself. */
+const add = (queue: Queue, order: Order): Step =>
+  fold(queue, { orders: [order], isDue: false, nowMs: 0 });
 
-/** The attempt at the head, which began at 0, ends so. */
-const end = (queue: Queue, outcome: Outcome, atMs = 1_000): Step =>
-  applyOutcome(queue, { outcome, beganAtMs: 0, atMs, random: 0 }, hourMs);
+/** The next attempt is due. */
+const wake = (queue: Queue): Step => fold(queue, { orders: [], isDue: true, nowMs: 0 });
+
+const fill = (...orders: Order[]): Queue =>
+  orders.reduce((queue, order) => add(queue, order).queue, emptyQueue);
+
+/** The event that is attempted now, or would be. */
+const dueOf = ({ waiting, probe }: Queue): number =>
+  (waiting.find(({ sequence }) => sequence === probe) ?? waiting[0])?.sequence ?? 0;
+
+/** Its attempt ends so. */
+const end = (queue: Queue, outcome: Outcome, atMs = 1_000, giveUpAfterMs = hourMs): Step =>
+  applyOutcome(queue, { sequence: dueOf(queue), outcome, atMs, random: 0 }, giveUpAfterMs);
 
 const endAll = (queue: Queue, ...outcomes: Outcome[]): Queue =>
   outcomes.reduce((now, outcome) => end(now, outcome).queue, queue);
@@ -56,15 +59,13 @@ describe("notices", () => {
   it("are not tried out of order while the channel refuses them", () => {
     const queue = endAll(fill(...numbered(3)), token, token, token, token, token);
 
-    expect(idsOf([wake(queue, queue.generation).post].flatMap((one) => one ?? []))).toEqual([
-      "r-1#0",
-    ]);
+    expect(idsOf([wake(queue).post].flatMap((one) => one ?? []))).toEqual(["r-1#0"]);
   });
 
   it("drop the oldest that is not being attempted when too many wait", () => {
     const queue = fill(...numbered(1_000));
 
-    const step = add(queue, noticeOf(1_000), 0);
+    const step = add(queue, noticeOf(1_000));
 
     expect(statuses(step)).toEqual([
       ["r-1#1000", "pending"],
@@ -76,18 +77,18 @@ describe("notices", () => {
 
 describe("add", () => {
   it("delivers the first event at once", () => {
-    const { post, wakeAfterMs } = add(emptyQueue, buildOrder(), 0);
+    const { post, retryAfterMs } = add(emptyQueue, buildOrder());
 
-    expect(post?.order.transition?.eventId).toBe("verify-key:1:opened");
-    expect(wakeAfterMs).toBe(300_000);
+    expect(post).toMatchObject({ queuedAtMs: 0, order: { transition: { kind: "opened" } } });
+    expect(retryAfterMs).toBeNull();
   });
 
   it("records an event that is due only when its attempt ends", () => {
-    expect(add(emptyQueue, buildOrder(), 0).records).toEqual([]);
+    expect(add(emptyQueue, buildOrder()).records).toEqual([]);
   });
 
   it("queues later events behind the first, and records them", () => {
-    const { post, queue, records } = add(fill(buildOrder()), buildOrder({ kind: "resolved" }), 0);
+    const { post, queue, records } = add(fill(buildOrder()), buildOrder({ kind: "resolved" }));
 
     expect(post).toBeNull();
     expect(idsOf(queue.waiting)).toEqual(["verify-key:1:opened", "verify-key:1:resolved"]);
@@ -101,9 +102,9 @@ describe("add", () => {
     { where: "is dead", queue: endAll(fill(buildOrder()), refused) },
     { where: "was the last one accepted", queue: endAll(fill(buildOrder()), accepted) },
   ])("changes nothing for an event that $where", ({ queue }) => {
-    const step = add(queue, buildOrder(), 0);
+    const step = add(queue, buildOrder());
 
-    expect(step).toEqual({ queue, post: null, wakeAfterMs: null, records: [] });
+    expect(step).toEqual({ queue, post: null, retryAfterMs: null, records: [] });
   });
 });
 
@@ -120,24 +121,46 @@ describe("a check that flaps while the receiver is away", () => {
     expect(ids).toHaveLength(1_000);
     expect(ids[0]).toBe("verify-key:1:opened");
     expect(ids.at(-1)).toBe("verify-key:600:resolved");
-    const { records } = add(queue, buildOrder({ episode: 601 }), 0);
+    const { records } = add(queue, buildOrder({ episode: 601 }));
     expect(records.map(({ status }) => status)).toEqual(["pending", "superseded", "superseded"]);
   });
 });
 
-describe("wake", () => {
+describe("fold", () => {
+  it("adds several events in their order, and attempts the first of them", () => {
+    const orders = [...buildEpisode(), buildOrder({ episode: 2 })];
+
+    const step = fold(emptyQueue, { orders, isDue: false, nowMs: 7_000 });
+
+    expect(idsOf(step.queue.waiting)).toEqual(orders.map(eventIdOf));
+    expect(step.post?.order).toBe(orders[0]);
+    expect(statuses(step)).toEqual([
+      ["verify-key:1:resolved", "pending"],
+      ["verify-key:2:opened", "pending"],
+    ]);
+  });
+});
+
+describe("an attempt that is due", () => {
   it("tries the first event again", () => {
     const waiting = end(fill(buildOrder()), failed).queue;
 
-    const { post } = wake(waiting, waiting.generation);
+    const { post } = wake(waiting);
 
     expect(post?.attempts).toBe(1);
   });
 
-  it("does nothing for an earlier timer", () => {
+  it("has another generation than the one before, whose outcome is dropped", () => {
     const waiting = end(fill(buildOrder()), failed).queue;
 
-    expect(wake(waiting, waiting.generation - 1).post).toBeNull();
+    expect(wake(waiting).queue.generation).toBeGreaterThan(waiting.generation);
+    expect(wake(wake(waiting).queue).queue.generation).toBe(waiting.generation + 2);
+  });
+
+  it("does nothing when no event waits", () => {
+    const step = wake(endAll(fill(buildOrder()), accepted));
+
+    expect(step.post).toBeNull();
   });
 });
 
@@ -150,19 +173,23 @@ describe("applyOutcome", () => {
 
   it("waits before the next attempt, longer each time", () => {
     const first = end(fill(buildOrder()), failed);
-    const second = end(wake(first.queue, first.queue.generation).queue, failed);
+    const second = end(wake(first.queue).queue, failed);
 
-    expect([first.wakeAfterMs, second.wakeAfterMs]).toEqual([1_000, 2_000]);
+    expect([first.retryAfterMs, second.retryAfterMs]).toEqual([1_000, 2_000]);
     expect(second.records[0]).toMatchObject({ status: "pending", nextAttemptAtMs: 3_000 });
   });
 
-  it("counts the time of an event that was due at once from its first attempt", () => {
-    const first = add(emptyQueue, buildOrder(), null).queue;
-    const times = { beganAtMs: 7_000, atMs: 8_000 };
+  it("is of the event that was tried, although another one would be tried now", () => {
+    const queue = endAll(fill(...buildEpisode(), buildOrder({ episode: 2 })), token, token, token);
+    const { probe = 0 } = queue;
+    const retried = retry(queue, "verify-key:1:opened", 0);
+    const inTurn = (retried as { queue: Queue }).queue;
 
-    const { queue } = applyOutcome(first, { outcome: failed, ...times, random: 0 }, hourMs);
+    const ended = { sequence: probe, outcome: accepted, atMs: 0, random: 0 };
+    const step = applyOutcome(inTurn, ended, hourMs);
 
-    expect(queue.waiting[0]?.queuedAtMs).toBe(7_000);
+    expect(dueOf(inTurn)).not.toBe(probe);
+    expect(statuses(step)[0]).toEqual(["verify-key:2:opened", "accepted"]);
   });
 
   it("makes a refused failure and its recovery dead letters, and delivers the next failure", () => {
@@ -183,7 +210,7 @@ describe("applyOutcome", () => {
 
     expect(step.post?.order.transition?.eventId).toBe("verify-key:3:opened");
     const back = end(step.queue, token).queue;
-    expect(wake(back, back.generation).post?.order.transition?.eventId).toBe("verify-key:1:opened");
+    expect(wake(back).post?.order.transition?.eventId).toBe("verify-key:1:opened");
   });
 
   it("supersedes the events before the newest failure when that is accepted", () => {
@@ -204,7 +231,7 @@ describe("applyOutcome", () => {
 
     const lost = end(endAll(queue, token, token, token), failed).queue;
 
-    expect(wake(lost, lost.generation).post?.order.transition?.eventId).toBe("verify-key:2:opened");
+    expect(wake(lost).post?.order.transition?.eventId).toBe("verify-key:2:opened");
   });
 
   it("posts no recovery when there was nowhere to post its failure", () => {
@@ -227,10 +254,8 @@ describe("applyOutcome", () => {
   it("gives no fresh event up because a clock has jumped", () => {
     const fresh = end(fill(buildOrder()), failed).queue;
     const { attempts } = fresh.waiting[0] ?? {};
-    const outcome = { kind: "retry", cause: "status 500" } as const;
-    const aYearLater = { beganAtMs: 0, atMs: 365 * 24 * hourMs, random: 0 };
 
-    const step = applyOutcome(fresh, { outcome, ...aYearLater }, 7 * 24 * hourMs);
+    const step = end(fresh, failed, 365 * 24 * hourMs, 7 * 24 * hourMs);
 
     expect(attempts).toBe(1);
     expect(statuses(step)).toEqual([["verify-key:1:opened", "pending"]]);
@@ -238,10 +263,8 @@ describe("applyOutcome", () => {
 
   it("gives up an event that waited as long behind one that was given up", () => {
     const givenUp = end(fill(buildOrder(), buildOrder({ episode: 2 })), failed, hourMs).queue;
-    const outcome = { kind: "retry", cause: "status 500" } as const;
-    const aWeekLater = { beganAtMs: 0, atMs: 8 * 24 * hourMs, random: 0 };
 
-    const step = applyOutcome(givenUp, { outcome, ...aWeekLater }, 7 * 24 * hourMs);
+    const step = end(givenUp, failed, 8 * 24 * hourMs, 7 * 24 * hourMs);
 
     expect(statuses(step)).toEqual([["verify-key:2:opened", "dead"]]);
   });
@@ -271,7 +294,14 @@ describe("retry", () => {
 
     expect(answer).toMatchObject({
       eventIds: ["verify-key:1:opened", "verify-key:1:resolved"],
-      step: { post: { queuedAtMs: 5_000, attempts: 0, cause: null } },
+      isDue: true,
+      queue: {
+        dead: [],
+        waiting: [
+          { queuedAtMs: 5_000, attempts: 0, cause: null },
+          { queuedAtMs: 5_000, attempts: 0, cause: null },
+        ],
+      },
     });
   });
 
@@ -293,7 +323,8 @@ describe("retry", () => {
 
     expect(retry(waiting, "verify-key:1:opened", 0)).toMatchObject({
       eventIds: ["verify-key:1:opened"],
-      step: { post: { attempts: 1 } },
+      isDue: true,
+      queue: { waiting: [{ attempts: 1 }] },
     });
   });
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cleanText, isClean } from "#kernel/text.ts";
+import { cleanText, isClean, toStorableJson } from "#kernel/text.ts";
 
 /** Including lone surrogates. */
 const anyText = fc
@@ -34,5 +34,17 @@ describe("cleanText", () => {
         expect(isClean(clean, max)).toBe(true);
       }),
     );
+  });
+});
+
+describe("toStorableJson", () => {
+  it("replaces what Postgres refuses in JSON, and nothing else", () => {
+    const stored = toStorableJson({ nul: "a\0b", half: "a\ud800b", rest: ["\\u0000 🙂", null, 1] });
+
+    expect(JSON.parse(stored)).toEqual({
+      nul: "a\ufffdb",
+      half: "a\ufffdb",
+      rest: ["\\u0000 🙂", null, 1],
+    });
   });
 });

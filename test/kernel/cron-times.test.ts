@@ -236,3 +236,21 @@ describe("an expression", () => {
     expect(findCronFault({ expression: "0 3 * * *", timezone })?.field).toBe("timezone");
   });
 });
+
+it.each(["30 2 * * *", "*/7 1-3 * * *", "0 0 29 2 *", "15 3 * * 1"])(
+  "the time after an instant does not depend on what was asked before: %s",
+  (expression) => {
+    const changes = [at("2027-03-28T00:00Z"), at("2026-10-25T00:00Z")];
+    const asked = changes.flatMap((ms) =>
+      Array.from({ length: 60 }, (_, i) => ms + ((i * 37) % 60) * 240_000),
+    );
+
+    const found = asked.map((ms) => iso(timeAfter(berlin(expression), ms)));
+
+    // With further blanks it is another expression, of which nothing is known.
+    const alone = asked.map((ms, i) =>
+      iso(timeAfter(berlin(expression.replace(" ", " ".repeat(i + 2))), ms)),
+    );
+    expect(found).toEqual(alone);
+  },
+);

@@ -34,37 +34,20 @@ describe("concurrent unknown tokens are looked up by one query at a time", () =>
     expect(seen.most).toBe(1);
   });
 
-  it("of heartbeats, and nothing else is read or written", async () => {
-    const { database, seen } = emptyDatabase();
-    const inbox = createInbox({
-      database,
-      readDefinitions: neverAsked(),
-      recordPings: neverAsked(),
-    });
+  it.each(["success", "start"] as const)(
+    "of heartbeats with a %s, and nothing else is done",
+    async (kind) => {
+      const { database, seen } = emptyDatabase();
+      const inbox = createInbox({ database, recordPings: neverAsked(), decide: neverAsked() });
 
-    const told = await Promise.all(
-      many.map((hash) => inbox.receive({ token: hash.toString("hex"), atMs: 0 })),
-    );
+      const found = await Promise.all(
+        many.map((hash) => inbox.receive({ token: hash.toString("hex"), ping: { kind, atMs: 0 } })),
+      );
 
-    expect(new Set(told)).toEqual(new Set([null]));
-    expect(seen.most).toBe(1);
-  });
-
-  it("of heartbeats with a start or a failure", async () => {
-    const { database, seen } = emptyDatabase();
-    const inbox = createInbox({
-      database,
-      readDefinitions: neverAsked(),
-      recordPings: async () => {},
-    });
-
-    const told = await Promise.all(
-      many.map((hash) => inbox.announce({ token: hash.toString("hex"), atMs: 0 })),
-    );
-
-    expect(new Set(told)).toEqual(new Set([null]));
-    expect(seen.most).toBe(1);
-  });
+      expect(new Set(found)).toEqual(new Set([null]));
+      expect(seen.most).toBe(1);
+    },
+  );
 });
 
 it("an unknown token is refused before the report is read", async () => {
@@ -77,7 +60,7 @@ it("an unknown token is refused before the report is read", async () => {
     baseUrl: "",
     nowMs: Date.now,
   };
-  await app.register(createRunnerDoor({ ...door, sendReport: neverAsked() }).plugin);
+  await app.register(createRunnerDoor({ ...door, report: neverAsked() }).plugin);
   app.setErrorHandler((error: { status?: number; statusCode?: number }, _, reply) =>
     reply.code(error.status ?? error.statusCode ?? 500).send(),
   );

@@ -18,27 +18,21 @@ import { nameOf, type ReadActor } from "#kernel/actor.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError, unkept, untilDone } from "#kernel/restate.ts";
-import type { Definitions, DefinitionsChange, KnownChecks } from "#monitor/contract.ts";
+import type { Definitions } from "#monitor/contract.ts";
 import type { DefinitionStore, Revision } from "./store.ts";
 
 export type DefinitionsParts = {
   store: DefinitionStore;
   /** The definitions in force while nothing was ever applied. */
   standard: DefinitionSet;
-  /** Notifies the checks whose definition differs, and those that are gone. */
-  notify: (ctx: ObjectContext, change: DefinitionsChange) => Promise<void>;
+  /** Has the checks follow the definitions in force. */
+  notify: (ctx: ObjectContext, after: Definitions) => Promise<void>;
   /** Secrets that would go to where they do not belong, as far as this process knows the secrets. */
   findMisdirected: (set: DefinitionSet) => Finding[];
   /** Returns the doubts about definitions: checks that alert nobody and the like. */
   warnOf: (set: DefinitionSet) => Promise<Warning[]>;
   readActor: ReadActor;
 };
-
-/** The `applyId` of the revision of which every check was notified. */
-const notifiedKey = "told";
-
-/** The checks that may know a definition: also of a revision that was announced half-way, or that Postgres lost. */
-const knownKey = "known";
 
 const reading = databaseRead("read-definitions", {
   limitMs: 10_000,
@@ -57,7 +51,8 @@ export function createDefinitionsObject(parts: DefinitionsParts) {
       },
       start: (ctx, request) => start(ctx, request, parts),
       finish: async (ctx) => {
-        await notifyRest(ctx, await readCurrent(ctx, parts), parts);
+        const current = await readCurrent(ctx, parts);
+        await parts.notify(ctx, toMonitored(current?.set ?? parts.standard));
         return null;
       },
     },
@@ -104,7 +99,6 @@ async function start(
 ): Promise<ApplyAnswer> {
   const current = await readCurrent(ctx, parts);
   if (request.source === "standard" && current !== null && current.source !== "standard") {
-    await notifyRest(ctx, current, parts);
     return { revision: current.revision, changes: [] };
   }
   return apply(ctx, { current, order: { ...request, appliedBy: "start" } }, parts);
@@ -130,52 +124,14 @@ async function apply(
       ...(await ctx.run("find-misdirected", () => parts.findMisdirected(order.definitions))),
     ]);
   }
-  if (!changes.some(isChange)) {
-    await notifyRest(ctx, current, parts);
-    return { revision, changes };
-  }
+  if (!changes.some(isChange)) return { revision, changes };
   const applyId = ctx.request().id;
-  const wereNotified = current !== null && (await ctx.get<string>(notifiedKey)) === current.applyId;
   const written = { revision: revision + 1, applyId, source, appliedBy, set: next, changes };
   const isOurs = await ctx.run("write-definitions", () => parts.store.write(written));
   if (!isOurs) throw moved(revision + 1);
-  const before = wereNotified ? toMonitored(current.set) : null;
-  await notifyOf(ctx, { before, revision: { applyId, set: next } }, parts);
+  await parts.notify(ctx, toMonitored(next));
   ctx.console.info("definitions applied", { revision: revision + 1, by: appliedBy, source });
   return { revision: revision + 1, changes };
-}
-
-/** After an apply that was ended half-way, or a database that was restored, what checks know is unknown. */
-async function notifyRest(
-  ctx: ObjectContext,
-  current: Revision | null,
-  parts: DefinitionsParts,
-): Promise<void> {
-  if (current === null || (await ctx.get<string>(notifiedKey)) === current.applyId) return;
-  await notifyOf(ctx, { before: null, revision: current }, parts);
-}
-
-type Notification = { before: Definitions | null; revision: Pick<Revision, "applyId" | "set"> };
-
-async function notifyOf(
-  ctx: ObjectContext,
-  { before, revision: { applyId, set } }: Notification,
-  { notify }: DefinitionsParts,
-): Promise<void> {
-  const after = toMonitored(set);
-  const known = (await ctx.get<KnownChecks>(knownKey)) ?? { apiChecks: [], heartbeats: [] };
-  const told = idsOf(after);
-  ctx.set<KnownChecks>(knownKey, {
-    apiChecks: [...new Set([...known.apiChecks, ...told.apiChecks])],
-    heartbeats: [...new Set([...known.heartbeats, ...told.heartbeats])],
-  });
-  await notify(ctx, { before, known, after });
-  ctx.set<KnownChecks>(knownKey, told);
-  ctx.set(notifiedKey, applyId);
-}
-
-function idsOf({ apiChecks, heartbeats }: Definitions): KnownChecks {
-  return { apiChecks: apiChecks.map(({ id }) => id), heartbeats: heartbeats.map(({ id }) => id) };
 }
 
 /** A third of what Restate takes of a step: with more, nothing could be read or applied any more. */

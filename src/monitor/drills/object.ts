@@ -1,10 +1,10 @@
 /** `Drill`: sends a test alert when due. Once every channel has it the heartbeat is pinged, after the grace it fails. */
 import { implement, type ObjectContext } from "@restatedev/restate-sdk";
-import { alertDelivery, type DrillOutcome } from "#alerts/contract.ts";
+import type { DrillOutcome } from "#alerts/contract.ts";
+import type { QueuedOrder } from "#alerts/outbox.ts";
 import { nameOf, type ReadActor } from "#kernel/actor.ts";
 import { after, asTerminalError, durableTimer } from "#kernel/restate.ts";
-import type { ReadDefinitions } from "#monitor/contract.ts";
-import { heartbeatObject } from "#monitor/internal.ts";
+import type { Ping, ReadDefinitions } from "#monitor/contract.ts";
 import { refusal } from "#monitor/operations/rules.ts";
 import { forEver } from "#monitor/retry.ts";
 import { owedAtMs } from "#monitor/rules/occurrences.ts";
@@ -28,7 +28,14 @@ import {
   whyBusy,
 } from "./rules.ts";
 
-type DrillParts = { readDefinitions: ReadDefinitions; readActor: ReadActor };
+export type DrillParts = {
+  readDefinitions: ReadDefinitions;
+  readActor: ReadActor;
+  /** Takes the ping of a drill. Throws if it could not be written. */
+  pingOurs: (id: string, ping: Ping) => Promise<void>;
+  /** Hands alert events to their delivery, in their order. */
+  enqueue: (orders: readonly QueuedOrder[]) => Promise<void>;
+};
 
 export function createDrillObject(parts: DrillParts) {
   return implement(drillObject, {
@@ -38,7 +45,7 @@ export function createDrillObject(parts: DrillParts) {
       tick: (ctx, { generation }) => tick(ctx, generation, parts),
       sendOut: (ctx, { episode }) => sendOut(ctx, episode, parts),
       judge: (ctx, { episode }) => judge(ctx, episode, parts),
-      noted,
+      noted: (ctx, outcome) => noted(ctx, outcome, parts),
     },
     options: {
       journalRetention: 0,
@@ -48,7 +55,6 @@ export function createDrillObject(parts: DrillParts) {
         tick: { ingressPrivate: true },
         sendOut: { ingressPrivate: true },
         judge: { ingressPrivate: true },
-        noted: { ingressPrivate: true },
       },
     },
   });
@@ -66,7 +72,6 @@ function readRow(ctx: ObjectContext, { readDefinitions }: DrillParts): Promise<D
 async function start(ctx: ObjectContext, parts: DrillParts): Promise<null> {
   const row = await readRow(ctx, parts);
   if (row === null) return null;
-  ctx.sendClient(heartbeatObject, ctx.key).ensure({});
   const { schedule } = row;
   const nowMs = await ctx.date.now();
   if (!isArmed(await timers.read(ctx), { schedule, nowMs })) await arm(ctx, row, nowMs);
@@ -92,7 +97,7 @@ async function tick(ctx: ObjectContext, generation: number, parts: DrillParts): 
   if (decision === "begin") {
     const run = startRun(row, { dueAtMs: timer.dueAtMs, before: await readRun(ctx) });
     writeRun(ctx, run);
-    sendAlerts(ctx, row, { run, nowMs });
+    await sendAlerts(ctx, row, { parts, run, nowMs });
   } else ctx.console.warn("drill skipped", { drill: ctx.key, cause: decision });
   // Last: after a kill the call is repeated while its timer is the current one.
   await arm(ctx, row, nowMs);
@@ -120,30 +125,37 @@ async function sendOut(ctx: ObjectContext, episode: number, parts: DrillParts): 
   if (!isInProgress(run, episode)) return null;
   const row = await readRow(ctx, parts);
   if (row === null) writeRun(ctx, { ...run, isJudged: true });
-  else sendAlerts(ctx, row, { run, nowMs: await ctx.date.now() });
+  else await sendAlerts(ctx, row, { parts, run, nowMs: await ctx.date.now() });
   return null;
 }
 
-type TimedRun = { run: DrillRun; nowMs: number };
+type TimedRun = { parts: DrillParts; run: DrillRun; nowMs: number };
 
-function sendAlerts(ctx: ObjectContext, row: DrillRow, { run, nowMs }: TimedRun): void {
+async function sendAlerts(
+  ctx: ObjectContext,
+  row: DrillRow,
+  { parts, run, nowMs }: TimedRun,
+): Promise<void> {
   const { episode, dueAtMs, channels, by } = run;
-  for (const { queue, order } of ordersOf(row, { episode, atMs: nowMs })) {
-    ctx.sendClient(alertDelivery, queue).enqueue(order);
-  }
+  const orders = ordersOf(row, { episode, atMs: nowMs });
+  await ctx.run("enqueue-alerts", () => parts.enqueue(orders));
   const graceMs = row.drill.graceSeconds * 1_000;
   ctx.sendClient(drillObject, ctx.key).judge({ episode }, after(dueAtMs + graceMs - nowMs));
   ctx.console.info("drill begun", { drill: ctx.key, channels, ...(by !== undefined && { by }) });
 }
 
-async function noted(ctx: ObjectContext, outcome: DrillOutcome): Promise<null> {
+async function noted(
+  ctx: ObjectContext,
+  outcome: DrillOutcome,
+  { pingOurs }: DrillParts,
+): Promise<null> {
   const before = await readRun(ctx);
   if (before === null) return null;
   const run = applyOutcome(before, outcome);
   // First: after a kill between the two the call is repeated, and a second ping changes nothing.
   if (isConfirmed(run) && !isConfirmed(before)) {
     const atMs = Math.max(await ctx.date.now(), run.dueAtMs);
-    ctx.sendClient(heartbeatObject, ctx.key).ping({ kind: "success", atMs });
+    await ctx.run("ping-heartbeat", () => pingOurs(ctx.key, { kind: "success", atMs }));
     ctx.console.info("drill confirmed", { drill: ctx.key });
   }
   if (run !== before) writeRun(ctx, run);
@@ -167,7 +179,8 @@ async function judge(ctx: ObjectContext, episode: number, parts: DrillParts): Pr
     return null;
   }
   const reason = describeFault(run, graceMs);
-  ctx.sendClient(heartbeatObject, ctx.key).ping({ kind: "fail", atMs, exitCode: null, reason });
+  const ping = { kind: "fail", atMs, exitCode: null, reason } as const;
+  await ctx.run("ping-heartbeat", () => parts.pingOurs(ctx.key, ping));
   writeRun(ctx, { ...run, isJudged: true });
   return null;
 }

@@ -1,13 +1,15 @@
 /** Drills: when one runs, and what confirms it. Pure; time is a parameter. */
 import { isDeepStrictEqual } from "node:util";
 import {
-  type AlertOrder,
   type AlertTransition,
   type DrillOutcome,
   directQueueKey,
+  type Environment,
   formatEventId,
   testMark,
 } from "#alerts/contract.ts";
+import type { QueuedOrder } from "#alerts/outbox.ts";
+import type { DirectChannel } from "#alerts/rows/contract.ts";
 import { formatDuration, formatUtc, toIso } from "#kernel/time.ts";
 import { callerWords } from "#kernel/words.ts";
 import type { CronSchedule, Drill, Heartbeat } from "#monitor/contract.ts";
@@ -159,17 +161,15 @@ export function describeRun(
 /** No check has such an id: the events of the drill's own heartbeat have other queues and other alerts. */
 const checkIdOf = ({ id }: DrillRow) => `drill:${id}`;
 
-export type KeyedOrder = { queue: string; order: AlertOrder };
-
 /** Returns the orders in the order in which they are to be sent. */
 export function ordersOf(
   row: DrillRow,
   { episode, atMs }: { episode: number; atMs: number },
-): KeyedOrder[] {
+): QueuedOrder[] {
   const { environment, drill } = row;
   const name = `${testMark}${row.name}`;
   const checkId = checkIdOf(row);
-  const both = (queue: string, to: Pick<AlertOrder, "channel" | "target">): KeyedOrder[] =>
+  const both = (queue: string, to: Addressed): QueuedOrder[] =>
     (["opened", "resolved"] as const).map((kind) => {
       const transition = transitionOf(row, { queue, kind, episode, atMs });
       return { queue, order: { transition, environment, name, ...to } };
@@ -181,6 +181,8 @@ export function ordersOf(
     ),
   ];
 }
+
+type Addressed = { channel: Environment } | { channel: null; target: DirectChannel };
 
 type Event = { queue: string; kind: "opened" | "resolved"; episode: number; atMs: number };
 

@@ -1,228 +1,75 @@
 /**
- * Keeps pings in Postgres until the heartbeat's object reads them. An object is called with a ping only while
- * its heartbeat is watched, which it is unless it is ok: the ping of a job that is on time costs one row's
- * update, written together with those of others.
+ * Takes pings into Postgres, written together with those of others. The success of a heartbeat that is ok only moves
+ * its deadline: one row's update. All other pings wait in `heartbeat_pings`, and the heartbeat is decided at once.
  */
-import type { Database } from "#kernel/database.ts";
+import { inTime } from "#kernel/async.ts";
+import type { Database, Queries } from "#kernel/database.ts";
 import { createGroups, createJointWrites } from "#kernel/groups.ts";
-import type { Heartbeat, ReadDefinitions } from "#monitor/contract.ts";
-import { createIsKnownToken } from "#monitor/known-tokens.ts";
+import { aheadInSql } from "#kernel/time.ts";
+import type { Heartbeat, Ping } from "#monitor/contract.ts";
 import { refuseTaken } from "#monitor/operations/rules.ts";
-import type { Absences } from "#monitor/rules/absences.ts";
-import { allowanceMs, timesAfterPing } from "#monitor/rules/deadline.ts";
-import { pingPaceMs, untilFoundAgain } from "./deadlines.ts";
-import { readAbsences } from "./presence.ts";
-
-// Finds pings that the object of a watched heartbeat was not called with, and ends the watch.
+import { pingPaceMs } from "#monitor/rules/deadline.ts";
 
 /**
- * The pings that an object knows: the time of the last success, or before which none counts, and that of the last start
- * or failure that it has received. null: none.
+ * `token`: its SHA-256 in hex. The time of the ping counts unless it lies ahead of the clock of Postgres, whose time
+ * counts then.
  */
-type KnownPings = {
-  id: string;
-  lastPingAtMs: number | null;
-  receivedAtMs: number | null;
-};
-
-/** With the deadline, by what the object knows. */
-type ReleasedWatch = KnownPings & { dueAtMs: number };
-
-type FoundPings = {
-  lastPingAtMs: number | null;
-  /**
-   * The last start or failure that was announced and that the object has not received: the last ping may be
-   * later, and must not overtake it. null: the object has received all. The name is in journals.
-   */
-  tellingAtMs: number | null;
-};
-
-/** With the spans in which no process could take pings. */
-type PingReport = FoundPings & { absences: Absences };
-
-function createWatches(database: Database) {
-  const find = createFind(database, selectPings);
-  const release = createFind(database, releaseWatches, (known: ReleasedWatch) => known.dueAtMs);
-  return {
-    /** Returns when the heartbeat is polled next (Unix ms); null: it has no ping URL. */
-    async dueAtMs(id: string): Promise<number | null> {
-      const { rows } = await database.query<{ due_at: Date }>(selectDue, [id]);
-      return rows[0]?.due_at.getTime() ?? null;
-    },
-
-    /** Pings since the last known one; from now on the object is watching. */
-    poll: createGroups(async (known: readonly KnownPings[]): Promise<readonly PingReport[]> => {
-      const found = await find(known);
-      const absences = await readAbsences(database);
-      return found.map((pings) => ({ ...pings, absences }));
-    }),
-
-    /**
-     * Ends the watch: from now on `deadlines.ts` finds out whether pings come. The watch remains when there is a
-     * ping that the caller did not know of, or a start or failure that it has still to receive.
-     */
-    release: createGroups(release),
-  };
-}
-
-/** Runs a statement that returns what was found of each heartbeat. */
-function createFind<Known extends KnownPings>(
-  database: Database,
-  statement: string,
-  dueOf?: (known: Known) => number,
-) {
-  return async (known: readonly Known[]): Promise<readonly FoundPings[]> => {
-    const { rows } = await database.query<FoundRow>(statement, [
-      known.map(({ id }) => id),
-      known.map(({ lastPingAtMs }) => toDate(lastPingAtMs)),
-      known.map(({ receivedAtMs }) => toDate(receivedAtMs)),
-      known.map((one) => toDate(dueOf?.(one) ?? null)),
-    ]);
-    const byId = new Map(rows.map((row) => [row.id, toFound(row)]));
-    return known.map(({ id }) => byId.get(id) ?? nothingFound);
-  };
-}
-
-const selectDue = "SELECT due_at FROM heartbeats WHERE id = $1";
-
-const nothingFound: FoundPings = { lastPingAtMs: null, tellingAtMs: null };
-
-type FoundRow = { id: string; last_ping_at: Date | null; announced_at: Date | null };
-
-function toFound({ last_ping_at, announced_at }: FoundRow): FoundPings {
-  return {
-    lastPingAtMs: last_ping_at?.getTime() ?? null,
-    tellingAtMs: announced_at?.getTime() ?? null,
-  };
-}
-
-function toDate(ms: number | null): Date | null {
-  return ms === null ? null : new Date(ms);
-}
-
-// A Postgres that was restored to an earlier state may know less than the object.
-// Rows are locked in one order, that of the ids: two groups never wait for each other.
-const lockKnown = `
-  WITH known AS (
-    SELECT id, at, received_at, due_at
-    FROM unnest($1::text[], $2::timestamptz[], $3::timestamptz[], $4::timestamptz[])
-      AS t (id, at, received_at, due_at)
-  ), locked AS (
-    SELECT h.id, known.at, known.due_at AS known_due_at,
-      (h.last_ping_at IS NULL OR h.last_ping_at <= known.at) AS is_known,
-      CASE WHEN h.told_at > coalesce(known.received_at, '-infinity') THEN h.told_at END AS announced_at
-    FROM heartbeats h JOIN known USING (id) ORDER BY h.id FOR UPDATE OF h
-  )`;
-
-// One statement: a ping comes before it and is found, or comes after it and finds the watch set.
-const selectPings = `${lockKnown}
-  UPDATE heartbeats h SET
-    is_watched = h.is_watched OR is_known,
-    due_at = CASE
-      WHEN is_known AND announced_at IS NULL THEN clock_timestamp() + ${untilFoundAgain}
-      ELSE h.due_at
-    END
-  FROM locked WHERE locked.id = h.id
-  RETURNING h.id, h.last_ping_at, announced_at`;
-
-const releaseWatches = `${lockKnown}
-  UPDATE heartbeats h SET
-    last_ping_at = CASE WHEN is_known THEN at ELSE h.last_ping_at END,
-    is_watched = h.is_watched AND (announced_at IS NOT NULL OR NOT is_known),
-    due_at = CASE
-      WHEN is_known THEN known_due_at ELSE coalesce(h.last_ping_at + h.allowance, h.due_at)
-    END
-  FROM locked WHERE locked.id = h.id
-  RETURNING h.id, h.last_ping_at, announced_at`;
-
-/** `token`: its SHA-256 in hex. `atMs` counts unless it lies ahead of the clock of Postgres, whose time counts then. */
-type ReceivedPing = { token: string; atMs: number };
-
-/** `by`: who registers the heartbeat, or replaces its token. */
-type Registration = Pick<ReceivedPing, "token"> & { by: string };
-
-/** The heartbeat of a token, whether it is watched, and the time that counts; null: no heartbeat has this token. */
-type Recipient = { id: string; isWatched: boolean; atMs: number } | null;
-
-export type Inbox = ReturnType<typeof createInbox>;
+type ReceivedPing = { token: string; ping: Ping };
 
 type Parts = {
   database: Database;
-  readDefinitions: ReadDefinitions;
-  /** Writes pings with which no object is called, as results and in the snapshots of their heartbeats. */
-  recordPings: (pings: readonly RecordedPing[]) => Promise<void>;
+  /** Writes successes that need not be decided, as results. */
+  recordPings: (pings: readonly { checkId: string; atMs: number }[]) => Promise<void>;
+  /** Decides the heartbeat, and takes its waiting pings. */
+  decide: (id: string) => Promise<void>;
 };
 
-type TakenPing = { id: string; atMs: number };
+/** Too many of its pings wait already. */
+export class TooManyPings extends Error {}
 
-type RecordedPing = { checkId: string; atMs: number; dueAtMs: number; expectedAtMs?: number };
+export type Inbox = ReturnType<typeof createInbox>;
 
-export function createInbox({ database, readDefinitions, recordPings }: Parts) {
-  const readHeartbeats = createReadHeartbeats(readDefinitions);
+export function createInbox({ database, recordPings, decide }: Parts) {
   const receive = createGroups((pings: readonly ReceivedPing[]) => receiveAll(database, pings), {
     paceMs: pingPaceMs,
     fullAt: paceEndsAt,
+    isUrgent: ({ ping }) => ping.kind !== "success",
     failsAlone: true,
   });
-  // Its groups are separate: while definitions or results are slow or locked, a deadline must not pass because the
-  // pings after these wait.
-  const record = createJointWrites(async (pings: readonly TakenPing[]) => {
-    const heartbeats = await readHeartbeats();
-    const plain = pings.flatMap(({ id, atMs }) => {
-      const heartbeat = heartbeats.get(id);
-      if (heartbeat === undefined) return [];
-      return [{ checkId: id, atMs, ...timesAfterPing(heartbeat, atMs) }];
-    });
-    await recordPings(plain);
-  });
-  const isKnownToken = createIsKnownToken(database, "heartbeats");
+  // Its groups are separate: while results are slow or locked, a deadline must not pass because later pings wait.
+  const record = createJointWrites(recordPings);
+  // A ping that is not decided in time counts all the same: the watch of the states finds it.
+  const decideSoon = (id: string) =>
+    inTime(() => decide(id), { limitMs: decisionLimitMs, otherwise: undefined });
   return {
-    ...createWatches(database),
-
     /**
-     * Writes a successful ping. Resolves once it is committed, and what is recorded of it as well. Those are two
-     * commits: when it rejects, the ping may count already.
+     * Resolves once the ping is committed, and decided or recorded. null: no heartbeat has this token. When it rejects,
+     * the ping may count already: what is recorded of it is another commit. Throws `TooManyPings`.
      */
-    async receive(ping: ReceivedPing): Promise<Recipient> {
-      const recipient = await receive(ping);
-      if (recipient?.isWatched === false) await record(recipient);
-      return recipient;
+    async receive(received: ReceivedPing): Promise<{ id: string } | null> {
+      const taken = await receive(received);
+      if (taken === null) return null;
+      const { id, atMs, fate } = taken;
+      if (fate === "refused") throw new TooManyPings();
+      if (fate === "waits") await decideSoon(id);
+      else await record({ checkId: id, atMs });
+      return { id };
     },
 
-    /**
-     * Records that the object is about to be called with a start or a failure. From now on the heartbeat is
-     * watched, and its object called with each ping in turn: none may be taken before those that came first.
-     * null: no heartbeat has this token.
-     */
-    async announce({ token, atMs }: ReceivedPing): Promise<Announcement | null> {
-      const hash = Buffer.from(token, "hex");
-      if (!(await isKnownToken(hash))) return null;
-      const { rows } = await database.query(saveAnnouncement, [hash, new Date(atMs)]);
-      const [row] = rows;
-      return row === undefined
-        ? null
-        : { id: row.id, atMs: row.at.getTime(), lastPingAtMs: row.last_ping_at?.getTime() ?? null };
+    /** Takes a ping of a job of this program or a drill. Throws if it could not be written. */
+    async pingOurs(id: string, ping: Ping): Promise<void> {
+      await addPing(database, id, ping);
+      await decideSoon(id);
     },
 
-    /** Takes pings under this token from now on. Returns whether there was another one. */
+    /** Takes pings under this token from now on; `by`: who registers it. Returns whether it replaces another one. */
     async register(
-      heartbeat: Heartbeat,
-      { token, by }: Registration,
+      { id }: Pick<Heartbeat, "id">,
+      { token, by }: { token: string; by: string },
     ): Promise<{ replaced: boolean }> {
       const hash = Buffer.from(token, "hex");
-      const { rows } = await database
-        .query(saveToken, [heartbeat.id, hash, allowanceMs(heartbeat), by])
-        .catch(refuseTaken);
+      const { rows } = await database.query(saveToken, [id, hash, by]).catch(refuseTaken);
       return { replaced: rows[0]?.replaced === true };
-    },
-
-    /**
-     * No longer expects pings of our own. Returns whether there is a ping URL, which still counts.
-     */
-    async withdraw(id: string): Promise<boolean> {
-      await database.query(deleteOurs, [id]);
-      const { rows } = await database.query("SELECT id FROM heartbeats WHERE id = $1", [id]);
-      return rows.length > 0;
     },
   };
 }
@@ -230,65 +77,184 @@ export function createInbox({ database, readDefinitions, recordPings }: Parts) {
 /** Reaching this number, pings are written without regard to the pace: at 10,000 pings a second after 25 ms. */
 const paceEndsAt = 250;
 
-/** By id; computed once for the same definitions, since each group of pings asks. */
-function createReadHeartbeats(readDefinitions: ReadDefinitions) {
-  let last: { of: readonly Heartbeat[]; byId: ReadonlyMap<string, Heartbeat> } | undefined;
-  return async (): Promise<ReadonlyMap<string, Heartbeat>> => {
-    const { heartbeats } = await readDefinitions();
-    if (last?.of !== heartbeats) {
-      last = { of: heartbeats, byId: new Map(heartbeats.map((one) => [one.id, one])) };
-    }
-    return last.byId;
-  };
-}
+/** A job need not wait longer for its answer. */
+const decisionLimitMs = 2_000;
 
-/** `atMs`: the time that counts. `lastPingAtMs`: of the last success; null: none. */
-type Announcement = Pick<KnownPings, "id" | "lastPingAtMs"> & { atMs: number };
+/** The most pings of a heartbeat that wait. Then the last success replaces the one before, and others are refused. */
+const mostWaiting = 1_000;
+
+/** recorded: it only moves the deadline. waits: it is to be decided. */
+type Taken = { id: string; atMs: number; fate: "recorded" | "waits" | "refused" };
 
 async function receiveAll(
   database: Database,
   pings: readonly ReceivedPing[],
-): Promise<readonly Recipient[]> {
-  const { rows } = await database.query({
+): Promise<readonly (Taken | null)[]> {
+  const { rows } = await database.query<Taken & { n: number }>({
     name: "receive-pings",
-    text: savePings,
-    values: [pings.map(({ token }) => token), pings.map(({ atMs }) => atMs)],
+    text: takeAll,
+    values: [
+      pings.map(({ token }) => token),
+      pings.map(({ ping }) => ping.kind),
+      pings.map(({ ping }) => ping.atMs),
+      pings.map(({ ping }) => (ping.kind === "fail" ? ping.exitCode : null)),
+    ],
   });
-  const byToken = new Map(rows.map((row) => [row.token, row]));
-  return pings.map(({ token, atMs }) => {
-    const row = byToken.get(token);
-    if (row === undefined) return null;
-    return { id: row.id, isWatched: row.is_watched, atMs: Math.min(atMs, row.now_ms) };
-  });
+  const taken: (Taken | null)[] = pings.map(() => null);
+  for (const { n, id, atMs, fate } of rows) taken[n] = { id, atMs, fate };
+  return taken;
 }
 
-// Rows are locked in one order, that of the ids: two groups never wait for each other.
-const savePings = `
+// Rows are locked in one order, that of the ids: two groups never wait for each other. A ping waits if its heartbeat is
+// watched, which the first start or failure makes it.
+const takeAll = `
   WITH now AS (
     SELECT date_trunc('milliseconds', clock_timestamp()) AS at
   ), given AS (
-    SELECT decode(token, 'hex') AS token, least(to_timestamp(max(t.at) / 1000.0), (SELECT at FROM now)) AS at
-    FROM unnest($1::text[], $2::bigint[]) AS t (token, at) GROUP BY token
+    SELECT decode(t.token, 'hex') AS token, t.kind, t.exit_code, t.n,
+      least(to_timestamp(t.ms / 1000.0), now.at) AS at
+    FROM now, unnest($1::text[], $2::text[], $3::bigint[], $4::integer[])
+      WITH ORDINALITY AS t (token, kind, ms, exit_code, n)
   ), locked AS (
-    SELECT h.id, given.at FROM heartbeats h JOIN given ON given.token = h.token_hash
-    ORDER BY h.id FOR UPDATE OF h
+    SELECT id, token_hash, is_watched FROM heartbeats
+    WHERE token_hash IN (SELECT token FROM given) ORDER BY id FOR UPDATE
+  ), waiting AS (
+    SELECT id, count(*) AS n FROM heartbeat_pings
+    WHERE id IN (SELECT id FROM locked WHERE is_watched) GROUP BY id
+  ), ordered AS (
+    SELECT given.*, locked.id,
+      locked.is_watched OR bool_or(kind <> 'success') OVER earlier AS waits,
+      coalesce(waiting.n, 0) + count(*) OVER earlier > ${mostWaiting} AS is_full,
+      kind = 'success' AND row_number() OVER (PARTITION BY locked.id, kind ORDER BY given.n DESC) = 1 AS is_last
+    FROM given JOIN locked ON token = token_hash LEFT JOIN waiting USING (id)
+    WINDOW earlier AS (PARTITION BY locked.id ORDER BY given.n)
+  ), dropped AS (
+    DELETE FROM heartbeat_pings p USING ordered
+    WHERE waits AND is_full AND is_last AND p.id = ordered.id AND p.kind = 'success'
+      AND p.seq = (SELECT max(seq) FROM heartbeat_pings last WHERE last.id = ordered.id)
+  ), added AS (
+    INSERT INTO heartbeat_pings (id, kind, at, exit_code)
+    SELECT id, kind, at, exit_code FROM ordered WHERE waits AND (is_last OR NOT is_full) ORDER BY n
+  ), moved AS (
+    UPDATE heartbeats h SET
+      last_ping_at = CASE
+        WHEN ${aheadInSql("h.last_ping_at")} THEN coalesce(pinged.at, h.last_ping_at)
+        ELSE greatest(h.last_ping_at, pinged.at)
+      END,
+      is_watched = h.is_watched OR waits
+    FROM (
+      SELECT id, max(at) FILTER (WHERE NOT waits) AS at, bool_or(waits) AS waits FROM ordered GROUP BY id
+    ) pinged
+    WHERE h.id = pinged.id AND (pinged.at IS NOT NULL OR NOT h.is_watched)
   )
-  UPDATE heartbeats h SET last_ping_at = greatest(h.last_ping_at, locked.at)
-  FROM locked, now WHERE h.id = locked.id
-  RETURNING h.id, h.is_watched, encode(h.token_hash, 'hex') AS token,
-    round(extract(epoch FROM now.at) * 1000)::float8 AS now_ms`;
+  SELECT (n - 1)::integer AS n, id, round(extract(epoch FROM at) * 1000)::float8 AS "atMs",
+    CASE
+      WHEN NOT waits THEN 'recorded' WHEN is_full AND kind <> 'success' THEN 'refused' ELSE 'waits'
+    END AS fate
+  FROM ordered`;
 
-const saveAnnouncement = `
-  WITH given AS (SELECT least($2::timestamptz, date_trunc('milliseconds', clock_timestamp())) AS at)
-  UPDATE heartbeats h SET is_watched = true, told_at = greatest(h.told_at, given.at)
-  FROM given WHERE token_hash = $1
-  RETURNING h.id, given.at, h.last_ping_at`;
+/** Adds a ping to those that wait. */
+export async function addPing(db: Queries, id: string, ping: Ping): Promise<void> {
+  const { exitCode = null, reason = null } = ping.kind === "fail" ? ping : {};
+  await db.query(insertPing, [id, ping.kind, ping.atMs, exitCode, reason]);
+}
 
-const deleteOurs = "DELETE FROM heartbeats WHERE id = $1 AND token_hash IS NULL";
+const insertPing = `
+  INSERT INTO heartbeat_pings (id, kind, at, exit_code, reason)
+  VALUES ($1, $2, least(to_timestamp($3::bigint / 1000.0), clock_timestamp()), $4, $5)`;
 
 const saveToken = `
-  WITH before AS (SELECT count(*) AS tokens FROM heartbeats WHERE id = $1 AND token_hash IS NOT NULL)
-  INSERT INTO heartbeats (id, token_hash, allowance, due_at, registered_by)
-  VALUES ($1, $2, $3::float8 * interval '1 ms', clock_timestamp() + ${untilFoundAgain}, $4)
+  WITH before AS (SELECT FROM heartbeats WHERE id = $1)
+  INSERT INTO heartbeats (id, token_hash, registered_by) VALUES ($1, $2, $3)
   ON CONFLICT (id) DO UPDATE SET token_hash = excluded.token_hash, registered_by = excluded.registered_by
-  RETURNING (SELECT tokens > 0 FROM before) AS replaced`;
+  RETURNING EXISTS (SELECT FROM before) AS replaced`;
+
+// For the transaction that decides heartbeats, and the watch that starts it.
+
+/** The pings of a heartbeat that its row does not know of. `lastPingAtMs`: of a success that was recorded. */
+export type HeldPings = { lastPingAtMs: number | null; hasUrl: boolean; pings: Ping[] };
+
+type PingRow = { id: string; kind: Ping["kind"]; at: Date; exit_code: number | null } & {
+  reason: string | null;
+};
+
+/** Takes out the pings that wait. Until the transaction ends no other ping of these heartbeats is taken. */
+export async function takePings(
+  tx: Queries,
+  ids: readonly string[],
+): Promise<Map<string, HeldPings>> {
+  const { rows } = await tx.query<{ id: string; last_ping_at: Date | null }>({
+    name: "lock-heartbeats",
+    text: lockHeartbeats,
+    values: [ids],
+  });
+  const held = new Map<string, HeldPings>(
+    rows.map(({ id, last_ping_at }) => [
+      id,
+      { lastPingAtMs: last_ping_at?.getTime() ?? null, hasUrl: true, pings: [] },
+    ]),
+  );
+  // Another statement: it finds what came while the first one waited for its locks.
+  const waiting = await tx.query<PingRow>({ name: "take-pings", text: takeWaiting, values: [ids] });
+  for (const row of waiting.rows) {
+    const known = held.get(row.id) ?? { lastPingAtMs: null, hasUrl: false, pings: [] };
+    held.set(row.id, { ...known, pings: [...known.pings, toPing(row)] });
+  }
+  return held;
+}
+
+function toPing({ kind, at, exit_code: exitCode, reason }: PingRow): Ping {
+  const atMs = at.getTime();
+  if (kind !== "fail") return { kind, atMs };
+  return { kind, atMs, exitCode, ...(reason !== null && { reason }) };
+}
+
+const lockHeartbeats =
+  "SELECT id, last_ping_at FROM heartbeats WHERE id = ANY ($1) ORDER BY id FOR UPDATE";
+
+const takeWaiting = `
+  WITH taken AS (DELETE FROM heartbeat_pings WHERE id = ANY ($1) RETURNING *)
+  SELECT id, kind, at, exit_code, reason FROM taken ORDER BY seq`;
+
+/** `lastPingAtMs`: of the last success that was decided; it replaces one of a wrong clock. */
+type Watch = { id: string; isWatched: boolean; lastPingAtMs: number | null };
+
+/** Begins or ends the watch of heartbeats that the transaction has locked by `takePings`. */
+export async function saveWatched(tx: Queries, watches: readonly Watch[]): Promise<void> {
+  if (watches.length === 0) return;
+  await tx.query({
+    name: "save-watched",
+    text: updateWatched,
+    values: [
+      watches.map(({ id }) => id),
+      watches.map(({ isWatched }) => isWatched),
+      watches.map(({ lastPingAtMs }) => lastPingAtMs),
+    ],
+  });
+}
+
+const updateWatched = `
+  UPDATE heartbeats h SET
+    is_watched = given.is_watched,
+    last_ping_at = CASE
+      WHEN ${aheadInSql("last_ping_at")} THEN to_timestamp(given.ms / 1000.0) ELSE last_ping_at
+    END
+  FROM unnest($1::text[], $2::boolean[], $3::bigint[]) AS given (id, is_watched, ms)
+  WHERE h.id = given.id AND (h.is_watched <> given.is_watched OR ${aheadInSql("last_ping_at")})`;
+
+/** The heartbeats whose pings wait, some hundred at most: a process was killed before it decided them. */
+export async function waitingIds(db: Queries): Promise<string[]> {
+  const { rows } = await db.query<{ id: string }>(
+    "SELECT DISTINCT id FROM heartbeat_pings ORDER BY id LIMIT 500",
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Takes no more pings by the URLs of these heartbeats: they are drills now. */
+export async function deleteUrls(db: Queries, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await db.query(deleteTokens, [ids]);
+}
+
+const deleteTokens = `
+  WITH locked AS (SELECT id FROM heartbeats WHERE id = ANY ($1) ORDER BY id FOR UPDATE)
+  DELETE FROM heartbeats WHERE id IN (SELECT id FROM locked)`;

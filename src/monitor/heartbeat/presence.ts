@@ -5,7 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { inTime, pause } from "#kernel/async.ts";
-import type { Database } from "#kernel/database.ts";
+import type { Database, Queries } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
 import { type Absences, findAbsences, goneMs, recordEveryMs } from "#monitor/rules/absences.ts";
 
@@ -86,7 +86,7 @@ export function createListener(database: Database) {
 const refusingMs = 3_000;
 
 /** From the last `mostSpans` spans; older ones are deleted. */
-export async function readAbsences(database: Database): Promise<Absences> {
+export async function readAbsences(database: Queries): Promise<Absences> {
   const { rows } = await database.query<SpanRow>(readSpans);
   const [first] = rows;
   if (first === undefined) return { spans: [], isDoubtful: false };

@@ -1,21 +1,15 @@
 /** The door of control for runners at further locations: they fetch their work and report results. */
 import { createHash } from "node:crypto";
 import type { FastifyPluginAsync, FastifyRequest } from "fastify";
-import pLimit from "p-limit";
 import { invariant, ProblemError } from "#kernel/problem.ts";
 import { type OwnService, seenFromElsewhere } from "#kernel/reach.ts";
-import { patience, sendToRestate } from "#kernel/restate.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
 import type { Report } from "#monitor/internal.ts";
-import { apiCheckService } from "#monitor/operations/contract.ts";
 import type { WhyOff } from "#monitor/probe/secrets.ts";
 import { gridOf, isTick } from "#monitor/rules/grid.ts";
 import { runsAt } from "#monitor/rules/locations.ts";
 import { RunnerReport, reportPath, type Work, WorkRequest, workPath } from "./contract.ts";
 import type { Runners } from "./runners.ts";
-
-/** Sends the results of a further location to a check's object. Throws when it cannot be reached. */
-export type SendReport = (checkId: string, report: Report) => Promise<void>;
 
 type Parts = {
   runners: Pick<Runners, "identify">;
@@ -24,12 +18,13 @@ type Parts = {
   whyOff: WhyOff;
   baseUrl: string;
   services?: readonly OwnService[];
-  sendReport: SendReport;
+  /** Takes the results of a further location. Throws when they are not written. */
+  report: (checkId: string, report: Report) => Promise<void>;
   nowMs: () => number;
 };
 
 export function createRunnerDoor(parts: Parts) {
-  const { runners, readChecks, baseUrl, services = [], sendReport, nowMs } = parts;
+  const { runners, readChecks, baseUrl, services = [], report, nowMs } = parts;
   const isOff = (check: ApiCheck) => parts.whyOff(check).length > 0;
   const locations = new WeakMap<FastifyRequest, string>();
   const locationOf = (request: FastifyRequest) => {
@@ -54,18 +49,16 @@ export function createRunnerDoor(parts: Parts) {
     app.post(reportPath, async (request, reply) => {
       const location = locationOf(request);
       const known = new Map((await readChecks()).map((check) => [check.id, check]));
-      const limit = pLimit(maxConcurrentSends);
-      const sends = readReport(request.body).map((result) => {
+      const takes = readReport(request.body).map((result) => {
         const check = known.get(result.checkId);
         // The check was removed since the runner last fetched its work: its result is not needed.
         if (check === undefined || !runsAt(check, location) || isOff(check)) return null;
         const { scheduledAtMs } = result;
         if (!isWithinReach(scheduledAtMs, { check, nowMs: nowMs() })) return null;
-        const results = [{ ...result, location }];
-        return limit(() => sendReport(check.id, { scheduledAtMs, atMs: nowMs(), results }));
+        return report(check.id, { scheduledAtMs, results: [{ ...result, location }] });
       });
-      // After an error the runner sends the whole report again: the rest need not be sent.
-      await Promise.all(sends).finally(() => limit.clearQueue());
+      // After an error the runner sends the whole report again: what is written already does not change.
+      await Promise.all(takes);
       return reply.code(202).send({ accepted: true });
     });
   };
@@ -81,9 +74,6 @@ function toWork(check: ApiCheck) {
 function isKnownTo({ kinds }: WorkRequest, check: ApiCheck): boolean {
   return kinds.includes(check.kind);
 }
-
-/** Sent one by one, a full report would exceed the runner's timeout, and the runner would repeat it. */
-const maxConcurrentSends = 16;
 
 /** The maximum age of a result: the partition of the last month exists; an older one would be created. */
 const maxAgeMs = 28 * 86_400_000;
@@ -119,10 +109,4 @@ function readReport(body: unknown): CheckResult[] {
   const [issue] = parsed.error.issues;
   const detail = `${issue?.path.join(".") || "body"}: ${issue?.message}`;
   throw new ProblemError({ status: 400, code: "invalid_request", detail });
-}
-
-/** Sends through Restate's own ingress. A repeated report changes nothing. */
-export function createSendReport(ingressUrl: string): SendReport {
-  return (checkId, report) =>
-    sendToRestate(`${ingressUrl}/${apiCheckService}/${checkId}/report`, report, patience.caller);
 }

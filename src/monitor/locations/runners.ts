@@ -4,10 +4,10 @@ import { LRUCache } from "lru-cache";
 import { nameOf, type ReadActor } from "#kernel/actor.ts";
 import { inTime } from "#kernel/async.ts";
 import type { Database } from "#kernel/database.ts";
+import { createGroups } from "#kernel/groups.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError, unkept } from "#kernel/restate.ts";
 import { runnerRegistry } from "#monitor/internal.ts";
-import { createIsKnownToken } from "#monitor/known-tokens.ts";
 import { refusal, refuseTaken } from "#monitor/operations/rules.ts";
 
 /** `location`: that of the program's own runs. */
@@ -75,7 +75,7 @@ export function createRunners(database: Database) {
       return rows.map(({ location }) => location);
     },
   });
-  const isKnownToken = createIsKnownToken(database, "check_runners");
+  const isKnownToken = createIsKnownToken(database);
   return {
     /** Lets the holder of the token with this hash (hex) report for `location`; revokes an earlier token. */
     async add(
@@ -140,3 +140,15 @@ const findExpected =
 
 const updateRunner = `
   UPDATE check_runners SET seen_at = now() WHERE token_hash = $1 RETURNING location`;
+
+/** Unauthenticated callers may send many: concurrent look-ups share one query. `tokenHash`: its SHA-256. */
+function createIsKnownToken(database: Database): (tokenHash: Buffer) => Promise<boolean> {
+  return createGroups(async (hashes: readonly Buffer[]) => {
+    const { rows } = await database.query(findKnown, [hashes]);
+    const known = new Set(rows.map(({ token }) => token));
+    return hashes.map((hash) => known.has(hash.toString("hex")));
+  });
+}
+
+const findKnown = `
+  SELECT encode(token_hash, 'hex') AS token FROM check_runners WHERE token_hash = ANY ($1::bytea[])`;

@@ -1,6 +1,7 @@
 /** Stores when alerts opened, resolved and were delivered; many in one statement. */
 import type { AlertTransition } from "#alerts/contract.ts";
-import type { Database } from "#kernel/database.ts";
+import type { Queries } from "#kernel/database.ts";
+import { toStorableJson } from "#kernel/text.ts";
 
 /** `deliveredAtMs`: when the receiver accepted the event; null: the note is of the transition itself. */
 export type EpisodeRecord = { event: AlertTransition; deliveredAtMs: number | null };
@@ -8,10 +9,10 @@ export type EpisodeRecord = { event: AlertTransition; deliveredAtMs: number | nu
 /**
  * Stores the notes of episodes, in any order and idempotently: a value that is stored does not change, and
  * the first delivery of an event counts. An episode with the same number that opened later replaces the
- * stored one, because a check whose state in Restate was lost counts from 1 again.
+ * stored one, because a check whose state was lost counts from 1 again.
  */
 export async function saveEpisodes(
-  database: Database,
+  database: Queries,
   notes: readonly EpisodeRecord[],
 ): Promise<void> {
   const rows = new Map<string, EpisodeRow>();
@@ -20,7 +21,7 @@ export async function saveEpisodes(
     const key = JSON.stringify([checkId, episode]);
     rows.set(key, merge(rows.get(key), toRow(note)));
   }
-  await database.query(upsertEpisodes, [JSON.stringify([...rows.values()])]);
+  await database.query(upsertEpisodes, [toStorableJson([...rows.values()])]);
 }
 
 type EpisodeRow = ReturnType<typeof toRow>;

@@ -33,6 +33,9 @@ export function createReadGate(database: Database, settings: { failedAtPercent: 
 
 type Row = { id: string; clean_runs: number; failed_run: GateReport["failedRun"] };
 
+/** The tick of the last decided run; null: none is, or the row is of a heartbeat. */
+const decidedAt = "to_timestamp((s.row->'state'->>'decidedRunMs')::bigint / 1000.0)";
+
 const selectRuns = `
   WITH runs AS (
     SELECT check_id, scheduled_at, bool_and(grade = 'ok') AS is_ok,
@@ -42,18 +45,18 @@ const selectRuns = `
   )
   SELECT wanted.id, (
       SELECT count(*)::integer FROM runs
-      JOIN check_snapshots s ON s.check_id = runs.check_id
+      JOIN check_states s ON s.id = runs.check_id
       WHERE runs.check_id = wanted.id AND is_ok
-        AND scheduled_at <= to_timestamp((s.snapshot->>'lastAtMs')::bigint / 1000.0)
+        AND scheduled_at <= ${decidedAt}
     ) AS clean_runs, (
       SELECT jsonb_build_object('at', to_char(r.scheduled_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
         'location', r.location, 'reason', coalesce(r.reason, 'failed'), 'status', r.status,
         'duration_ms', r.duration_ms)
       FROM runs JOIN check_results r USING (check_id, scheduled_at)
-      LEFT JOIN check_snapshots s ON s.check_id = r.check_id
+      LEFT JOIN check_states s ON s.id = r.check_id
       WHERE r.check_id = wanted.id AND failed > 0 AND failed * 100 >= $3::integer * results
         AND r.grade = 'failed' AND ($3::integer = 0
-          OR r.scheduled_at <= to_timestamp((s.snapshot->>'lastAtMs')::bigint / 1000.0))
+          OR r.scheduled_at <= ${decidedAt})
       ORDER BY r.scheduled_at, r.location LIMIT 1
     ) AS failed_run
   FROM unnest($1::text[]) AS wanted (id)`;

@@ -11,7 +11,7 @@ import type {
 import { kindOf } from "#monitor/kinds/contract.ts";
 import type { WhyOff } from "#monitor/probe/secrets.ts";
 import { channelNames } from "#monitor/related.ts";
-import { allowanceMs, statusAt } from "#monitor/rules/deadline.ts";
+import { statusAt } from "#monitor/rules/deadline.ts";
 import { owedAtMs } from "#monitor/rules/occurrences.ts";
 import { isJobOff } from "#monitor/rules/own-jobs.ts";
 import { quietBy, quietUntilMs } from "#monitor/rules/quiet.ts";
@@ -25,7 +25,10 @@ const periodsToSilence = 3;
 export type WhyNobody = (check: Definition) => string | undefined;
 
 type Sources = {
+  /** The listed ones. */
   definitions: Pick<Definitions, "apiChecks" | "heartbeats">;
+  /** Absent: all are listed. */
+  all?: Pick<Definitions, "apiChecks" | "heartbeats">;
   whyOff: WhyOff;
   whyNobody?: WhyNobody;
   snapshots: ReadonlyMap<string, CheckSnapshot>;
@@ -37,6 +40,10 @@ type Sources = {
 /** Each takes 8 kB, and Restate repeats for ever what has more than 32 MB in all. */
 const mostStrips = 1_000;
 
+export function hasStrips({ apiChecks, heartbeats }: Sources["definitions"]): boolean {
+  return apiChecks.length + heartbeats.length <= mostStrips;
+}
+
 type Viewed = Sources & {
   /** The strip of a check without results; undefined: none has a strip. */
   blank: Strip | undefined;
@@ -44,9 +51,9 @@ type Viewed = Sources & {
 
 export function listChecks(sources: Sources): CheckList {
   const { apiChecks, heartbeats } = sources.definitions;
-  const isShort = apiChecks.length + heartbeats.length <= mostStrips;
-  const from = { ...sources, blank: isShort ? emptyStrip(sources.nowMs) : undefined };
-  const nobody = from.whyNobody && nobodyOf(from.definitions, from.whyNobody);
+  const blank = hasStrips(sources.definitions) ? emptyStrip(sources.nowMs) : undefined;
+  const from = { ...sources, blank };
+  const nobody = from.whyNobody && nobodyOf(from.all ?? from.definitions, from.whyNobody);
   const checks = [
     ...apiChecks.map((check) => viewApiCheck(check, from)),
     ...heartbeats.map((heartbeat) => viewHeartbeat(heartbeat, from)),
@@ -154,7 +161,7 @@ function statusOfApiCheck(
   if (snapshot === undefined) return "pending";
   const { status, lastAtMs, sinceMs } = snapshot;
   // The absolute value: a last run in the future was made while the clock was wrong, and is stale too.
-  const awayMs = Math.abs(nowMs - (lastAtMs ?? sinceMs));
+  const awayMs = Math.abs(nowMs - (lastAtMs ?? sinceMs ?? nowMs));
   const isStale = awayMs > periodsToSilence * frequencySeconds * 1_000;
   return isStale && (status === "ok" || status === "degraded") ? "silent" : status;
 }
@@ -166,14 +173,12 @@ function statusOfHeartbeat(
   nowMs: number,
 ): CheckStatusName {
   if (!isExpected(snapshot)) return isJobOff(heartbeat) ? "paused" : "pending";
-  const { lastAtMs, sinceMs } = snapshot;
-  if (snapshot.dueAtMs === null) return snapshot.status;
-  const status = statusAt(heartbeat, { ...snapshot, heardAtMs: lastAtMs ?? sinceMs }, nowMs);
-  if (status === "failed" || status === "paused") return status;
-  // The stored deadline may be older than a longer period or grace, which is stored with the next ping.
-  const byPeriodMs = lastAtMs === null ? 0 : lastAtMs + allowanceMs(heartbeat);
-  const dueAtMs = Math.max(snapshot.dueAtMs, byPeriodMs);
-  return nowMs > dueAtMs + overdueSlackMs ? "silent" : status;
+  const { lastAtMs, sinceMs, dueAtMs } = snapshot;
+  if (dueAtMs === null) return snapshot.status;
+  const heardAtMs = lastAtMs ?? sinceMs ?? nowMs;
+  const status = statusAt(heartbeat, { ...snapshot, heardAtMs }, nowMs);
+  const isDecided = status === "failed" || status === "paused";
+  return !isDecided && nowMs > dueAtMs + overdueSlackMs ? "silent" : status;
 }
 
 /** The time after a deadline by which the alert has to be open. */

@@ -1,21 +1,20 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { AlertTransition } from "#alerts/contract.ts";
 import { inTime } from "#kernel/async.ts";
 import { checkStatuses, type Definitions, type ReadDefinitions } from "#monitor/contract.ts";
 import { phaseNames } from "#monitor/kinds/observe.ts";
 import type { CheckList } from "./contract.ts";
-import type { CountNew, ResultWriter } from "./record.ts";
+import type { PlainPing, Written } from "./record.ts";
 import type { ViewChecks } from "./view.ts";
 
-/** Wraps the recorder to count records that are new. */
-export function countRecords(
-  create: (countNew: CountNew) => ResultWriter,
-  registry: Registry,
-  readDefinitions: ReadDefinitions,
-): ResultWriter {
+export type RecordCounters = ReturnType<typeof countRecords>;
+
+/** Counts records; call it once their transaction is committed. */
+export function countRecords(registry: Registry, readDefinitions: ReadDefinitions) {
   const counters = createCounters(registry, readDefinitions);
-  const recorder = create({
-    results(results) {
-      for (const { checkId: check, location, grade, durationMs, phases } of results) {
+  return {
+    written({ newResults, newMissed }: Written): void {
+      for (const { checkId: check, location, grade, durationMs, phases } of newResults) {
         counters.runs.inc({ check, location, grade });
         counters.lastSeconds.set({ check, location, phase: "total" }, durationMs / 1_000);
         for (const phase of phaseNames) {
@@ -23,20 +22,17 @@ export function countRecords(
           if (ms !== null) counters.lastSeconds.set({ check, location, phase }, ms / 1_000);
         }
       }
+      for (const { checkId: check, ticks } of newMissed) counters.missed.inc({ check }, ticks);
     },
-    missed: ({ checkId: check, ticks }) => counters.missed.inc({ check }, ticks),
-  });
-  return {
-    ...recorder,
-    async pings(pings) {
-      await recorder.pings(pings);
+
+    pings(pings: readonly PlainPing[]): void {
       for (const { checkId: check } of pings) {
         counters.runs.inc({ check, location: "ping", grade: "ok" });
       }
     },
-    async delivered(event, atMs) {
-      await recorder.delivered(event, atMs);
-      counters.delivery.observe({ kind: event.kind }, Math.max(0, atMs - event.atMs) / 1_000);
+
+    delivered({ kind, atMs }: AlertTransition, acceptedAtMs: number): void {
+      counters.delivery.observe({ kind }, Math.max(0, acceptedAtMs - atMs) / 1_000);
     },
   };
 }

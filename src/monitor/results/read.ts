@@ -1,7 +1,6 @@
-/** Reads single results, charts, alerts and snapshots. */
+/** Reads single results, charts and alerts. */
 import type { Database } from "#kernel/database.ts";
 import { isClean } from "#kernel/text.ts";
-import { CheckSnapshot } from "#monitor/contract.ts";
 import type {
   CheckChart,
   CheckChartRequest,
@@ -68,19 +67,6 @@ export function createResultReader(database: Database, settings: { failedAtPerce
         suppressions: suppressions.rows.map(toSuppression),
       };
     },
-
-    /** The last snapshot of each check, by id. Skips one that cannot be parsed: of a later version. */
-    async snapshots(): Promise<Map<string, CheckSnapshot>> {
-      const { rows } = await database.query("SELECT snapshot FROM check_snapshots");
-      const snapshots = rows.flatMap((row) => CheckSnapshot.safeParse(row.snapshot).data ?? []);
-      return new Map(snapshots.map((snapshot) => [snapshot.checkId, snapshot]));
-    },
-
-    /** All checks that have a snapshot, except those that are paused without an open alert. */
-    async watched(): Promise<Pick<CheckSnapshot, "checkId" | "kind">[]> {
-      const { rows } = await database.query(selectWatched);
-      return rows.map(({ check_id, kind }) => ({ checkId: check_id, kind }));
-    },
   };
 }
 
@@ -146,10 +132,6 @@ const selectEpisodes = `
 const selectSuppressions = `
   SELECT * FROM check_suppressions WHERE $1::text IS NULL OR check_id = $1
   ORDER BY began_at DESC, check_id LIMIT $2`;
-
-const selectWatched = `
-  SELECT check_id, snapshot->>'kind' AS kind FROM check_snapshots
-  WHERE snapshot->>'status' <> 'paused' OR snapshot->'alert' <> 'null'`;
 
 /** A row as the driver returns it, with the names of the query. */
 // biome-ignore lint/suspicious/noExplicitAny: its shape is that of the table

@@ -1,9 +1,9 @@
-/** Rollups of results by minute and by hour, with percentiles, for long charts. */
+/** Rollups of results: minutes and hours for charts, quarters of an hour for the last day of all checks. */
 import type { ClientBase } from "pg";
 import { type Database, inTransaction } from "#kernel/database.ts";
 import { isAhead } from "#kernel/time.ts";
 
-const bucketSizes = [60, 3600] as const;
+const bucketSizes = [60, 900, 3600] as const;
 type BucketSeconds = (typeof bucketSizes)[number];
 
 export type RollupSettings = {
@@ -15,12 +15,12 @@ export type RollupSettings = {
 };
 
 /** Reports of further locations may come late: rollups younger than this are made again. */
-const lateMs = { 60: 10 * 60_000, 3600: 3_600_000 } as const;
+const lateMs = { 60: 10 * 60_000, 900: 10 * 60_000, 3600: 3_600_000 } as const;
 
 const dayMs = 86_400_000;
 
 /** The maximum span per statement, when rollups are made up for after a downtime. */
-const maxStepMs = { 60: 6 * 3_600_000, 3600: 2 * dayMs } as const;
+const maxStepMs = { 60: 6 * 3_600_000, 900: dayMs / 2, 3600: 2 * dayMs } as const;
 
 const lockKey = 4_707_002;
 
@@ -36,12 +36,16 @@ export async function rollUp(
     for (const bucketSeconds of bucketSizes) {
       const span = await makeNext(client, { bucketSeconds, nowMs, settings });
       if (span === null) continue;
-      const keptDays = bucketSeconds === 60 ? settings.minuteDays : settings.hourDays;
+      const keptDays = keptDaysOf(settings)[bucketSeconds];
       await client.query(dropOld, [bucketSeconds, new Date(trustedMs - keptDays * dayMs)]);
       isBehind ||= span.isBehind;
     }
     return isBehind;
   });
+}
+
+function keptDaysOf({ minuteDays, hourDays }: RollupSettings): Record<BucketSeconds, number> {
+  return { 60: minuteDays, 900: Math.min(2, minuteDays), 3600: hourDays };
 }
 
 type Next = { bucketSeconds: BucketSeconds; nowMs: number; settings: RollupSettings };
@@ -50,7 +54,9 @@ type Next = { bucketSeconds: BucketSeconds; nowMs: number; settings: RollupSetti
 async function makeNext(client: ClientBase, { bucketSeconds, nowMs, settings }: Next) {
   const doneMs = await readDone(client, bucketSeconds);
   if (doneMs === null) return null;
-  const span = nextSpan({ bucketSeconds, doneMs, nowMs, keptMs: settings.minuteDays * dayMs });
+  // Of results that are kept no longer than minutes.
+  const keptDays = Math.min(keptDaysOf(settings)[bucketSeconds], settings.minuteDays);
+  const span = nextSpan({ bucketSeconds, doneMs, nowMs, keptMs: keptDays * dayMs });
   if (span === null) return null;
   const [from, to] = [new Date(span.fromMs), new Date(span.toMs)];
   await client.query(upsertRollups, [bucketSeconds, from, to, settings.failedAtPercent]);
@@ -110,7 +116,7 @@ export const aggregate = (condition: string) => `
   ) r
   GROUP BY GROUPING SETS ((r.check_id, r.starts_at, r.location), (r.check_id, r.starts_at))`;
 
-// Rollups by minute of a single location would be as many as its results: only those over all are stored.
+// Of a single location those by minute would be as many as its results: below the hour all are summed up.
 const upsertRollups = `
   INSERT INTO check_rollups (check_id, bucket_seconds, location, starts_at, results, ok, degraded,
     failed, runs, failed_runs, p50_ms, p95_ms, p99_ms, max_ms, dns_ms, connect_ms, tls_ms,

@@ -16,11 +16,12 @@ import {
 import type { ResultReader } from "./read.ts";
 import { replayCheck } from "./replay.ts";
 import { sumUp } from "./summary.ts";
-import type { ViewChecks } from "./view.ts";
+import type { FindChecks, ViewChecks } from "./view.ts";
 
 type Parts = {
   readDefinitions: ReadDefinitions;
   viewChecks: ViewChecks;
+  findChecks: FindChecks;
   reader: ResultReader;
   database: Database;
   failedAtPercent: number;
@@ -41,7 +42,7 @@ const reads = {
 };
 
 export function createCheckReads(parts: Parts) {
-  const { readDefinitions, viewChecks, reader, nowMs } = parts;
+  const { readDefinitions, viewChecks, findChecks, reader, nowMs } = parts;
   /** Looks for the check within the read, whose time limit holds for both. */
   const ofKnown =
     <Request extends { check?: string | undefined }, Answer>(
@@ -55,7 +56,10 @@ export function createCheckReads(parts: Parts) {
       });
   return implement(checkReads, {
     handlers: {
-      List: (ctx) => readNow(ctx, reads.list, viewChecks),
+      List: (ctx, asked) => {
+        const isAll = Object.keys(asked).length === 0;
+        return readNow(ctx, reads.list, () => (isAll ? viewChecks() : findChecks(asked)));
+      },
       History: ofKnown(reads.history, reader.history),
       Chart: ofKnown(reads.chart, (request: CheckChartRequest) => reader.chart(request, nowMs())),
       Summary: ofKnown(reads.summary, (request: CheckSummaryRequest) => sumUp(parts, request)),

@@ -1,36 +1,49 @@
 /** Strips and uptime of the last 24 hours, for all checks at once. */
 import type { Database } from "#kernel/database.ts";
 import type { CheckView } from "./contract.ts";
-import { aggregate } from "./rollups.ts";
 
 export type Strip = CheckView["strip"];
 
 const dayMs = 86_400_000;
-const pieceMs = 15 * 60_000;
+const pieceMs = 900_000;
 
 export type Day = {
+  /** Empty: none was wanted. */
   strip: Strip;
-  /** Percent of runs that did not fail; null without runs. */
-  runUptime: number | null;
+  /** Percent of runs that did not fail. */
+  runUptime: number;
+};
+
+type Wanted = {
+  nowMs: number;
+  failedAtPercent: number;
+  hasStrips: boolean;
+  /** Absent: all. */
+  ids?: readonly string[] | undefined;
 };
 
 /** The last 24 hours of each check, by check id; a check without results is absent. */
 export async function readDays(
   database: Database,
-  { nowMs, failedAtPercent }: { nowMs: number; failedAtPercent: number },
+  { nowMs, failedAtPercent, hasStrips, ids }: Wanted,
 ): Promise<Map<string, Day>> {
-  const { rows } = await database.query(selectPieces, [
-    60,
+  const { rows } = await database.query<DayRow>(hasStrips ? selectStrips : selectSums, [
     new Date(firstPieceMs(nowMs)),
     new Date(nowMs + 60_000),
     failedAtPercent,
+    ids ?? null,
   ]);
-  const byCheck = Map.groupBy(rows as PieceRow[], (row) => row.check_id);
-  return new Map([...byCheck].map(([id, pieces]) => [id, toDay(pieces, nowMs)]));
+  const blank = hasStrips ? emptyStrip(nowMs) : [];
+  return new Map(rows.map((row) => [row.check_id, toDay(row, blank)]));
 }
 
 export function emptyStrip(nowMs: number): Strip {
-  return toDay([], nowMs).strip;
+  return Array.from({ length: dayMs / pieceMs }, (_, i) => ({
+    starts_at: new Date(firstPieceMs(nowMs) + i * pieceMs).toISOString(),
+    grade: null,
+    runs: 0,
+    failed_runs: 0,
+  }));
 }
 
 /** Percent of 24 h without an open alert, by check id; of a younger heartbeat of its time. Without alerts absent. */
@@ -45,61 +58,72 @@ export async function readAlertTime(
   return new Map(rows.map((row) => [row.check_id, row.percent]));
 }
 
-type PieceRow = {
+type DayRow = {
   check_id: string;
-  starts_at: Date;
   runs: number;
   failed_runs: number;
-  degraded: number;
-  failed: number;
+  /** The number of the piece, its runs, the failed ones, and its results that are not ok. */
+  pieces?: [number, number, number, number][];
 };
 
 function firstPieceMs(nowMs: number): number {
   return Math.floor(nowMs / pieceMs) * pieceMs - dayMs + pieceMs;
 }
 
-function toDay(rows: readonly PieceRow[], nowMs: number): Day {
-  const byStart = new Map(rows.map((row) => [row.starts_at.getTime(), row]));
-  const strip = Array.from({ length: dayMs / pieceMs }, (_, i) => {
-    const startsAtMs = firstPieceMs(nowMs) + i * pieceMs;
-    const row = byStart.get(startsAtMs);
-    const { runs = 0, failed_runs = 0 } = row ?? {};
-    return {
-      starts_at: new Date(startsAtMs).toISOString(),
-      grade: worstOf(row),
-      runs,
-      failed_runs,
-    };
-  });
-  const sum = (pick: (row: PieceRow) => number) => rows.reduce((all, row) => all + pick(row), 0);
-  const runs = sum((row) => row.runs);
-  const failedRuns = sum((row) => row.failed_runs);
-  return { strip, runUptime: runs === 0 ? null : ((runs - failedRuns) / runs) * 100 };
+function toDay({ runs, failed_runs, pieces = [] }: DayRow, blank: Strip): Day {
+  const strip = [...blank];
+  for (const [index, ofPiece, failed, notOk] of pieces) {
+    const piece = blank[index];
+    if (piece === undefined) continue;
+    const grade = failed > 0 ? "failed" : notOk > 0 ? "degraded" : "ok";
+    strip[index] = { ...piece, grade, runs: ofPiece, failed_runs: failed };
+  }
+  return { strip, runUptime: ((runs - failed_runs) / runs) * 100 };
 }
 
-/** Failures too few to fail a run count as degraded, as in the verdict. */
-function worstOf(row: PieceRow | undefined): Strip[number]["grade"] {
-  if (row === undefined) return null;
-  if (row.failed_runs > 0) return "failed";
-  return row.degraded + row.failed > 0 ? "degraded" : "ok";
-}
+const ofAsked = "($4::text[] IS NULL OR check_id = ANY ($4))";
 
-// From rollups by minute as far as they are made, and from results after that.
-const selectPieces = `
-  WITH mark AS (
-    SELECT greatest(coalesce(max(done_until), $2::timestamptz), $2::timestamptz) AS until
-    FROM check_rollup_marks WHERE bucket_seconds = $1::integer
+// From $1 to before $2: from rollups as far as they are made, and from results after that.
+const found = `
+  WITH quarters AS (
+    SELECT greatest(max(done_until), $1::timestamptz) AS until FROM check_rollup_marks
+    WHERE bucket_seconds = 900
   ), minutes AS (
-    SELECT check_id, starts_at, runs, failed_runs, degraded, failed FROM check_rollups, mark
-    WHERE bucket_seconds = $1::integer AND location = '' AND starts_at >= $2 AND starts_at < mark.until
+    SELECT greatest(max(done_until), (SELECT until FROM quarters)) AS until FROM check_rollup_marks
+    WHERE bucket_seconds = 60
+  ), found AS (
+    SELECT check_id, starts_at, runs, failed_runs, degraded + failed AS not_ok
+    FROM check_rollups WHERE bucket_seconds = 900 AND starts_at >= $1 AND starts_at < (SELECT until FROM quarters)
+      AND ${ofAsked}
     UNION ALL
-    SELECT check_id, starts_at, runs, failed_runs, degraded, failed
-    FROM (${aggregate("AND scheduled_at >= (SELECT until FROM mark)")}) made WHERE location = ''
+    SELECT check_id, starts_at, runs, failed_runs, degraded + failed
+    FROM check_rollups WHERE bucket_seconds = 60 AND location = ''
+      AND starts_at >= (SELECT until FROM quarters) AND starts_at < (SELECT until FROM minutes) AND ${ofAsked}
+    UNION ALL
+    SELECT check_id, scheduled_at, 1,
+      (count(*) FILTER (WHERE grade = 'failed') > 0
+        AND count(*) FILTER (WHERE grade = 'failed') * 100 >= $3::integer * count(*))::integer,
+      count(*) FILTER (WHERE grade <> 'ok')
+    FROM check_results WHERE scheduled_at >= (SELECT until FROM minutes) AND scheduled_at < $2 AND ${ofAsked}
+    GROUP BY check_id, scheduled_at
+  )`;
+
+const selectSums = `${found}
+  SELECT check_id, sum(runs)::integer AS runs, sum(failed_runs)::integer AS failed_runs
+  FROM found GROUP BY check_id`;
+
+// Failures too few to fail a run count as degraded, as in the verdict.
+const selectStrips = `${found}, pieces AS (
+    SELECT check_id, floor(extract(epoch FROM starts_at - $1) / 900)::integer AS piece,
+      sum(runs)::integer AS runs, sum(failed_runs)::integer AS failed_runs, sum(not_ok)::integer AS not_ok
+    FROM found GROUP BY check_id, piece
   )
-  SELECT check_id, date_bin('15 minutes', starts_at, 'epoch') AS starts_at, sum(runs)::integer AS runs,
-    sum(failed_runs)::integer AS failed_runs, sum(degraded)::integer AS degraded,
-    sum(failed)::integer AS failed
-  FROM minutes GROUP BY 1, 2 ORDER BY 1, 2`;
+  SELECT check_id, sum(runs)::integer AS runs, sum(failed_runs)::integer AS failed_runs,
+    json_agg(json_build_array(piece, runs, failed_runs, not_ok)) AS pieces
+  FROM pieces GROUP BY check_id`;
+
+/** null: of an API check. */
+const createdAt = "to_timestamp((s.row->'state'->>'createdAtMs')::bigint / 1000.0)";
 
 const selectAlertTime = `
   SELECT check_id, 100 - 100 * least(1, sum(extract(epoch FROM greatest(
@@ -107,7 +131,7 @@ const selectAlertTime = `
       -- An alert may end before it began if the clock was set back.
       interval '0'
     ))) / extract(epoch FROM $2 - since))::float8 AS percent
-  FROM check_episodes LEFT JOIN heartbeats ON id = check_id,
-    LATERAL (SELECT least(greatest(created_at, $1::timestamptz), $2::timestamptz - interval '1 s') AS since) span
+  FROM check_episodes LEFT JOIN check_states s ON s.id = check_id,
+    LATERAL (SELECT least(greatest(${createdAt}, $1::timestamptz), $2::timestamptz - interval '1 s') AS since) span
   WHERE opened_at < $2 AND (resolved_at IS NULL OR resolved_at > $1)
   GROUP BY check_id, since`;

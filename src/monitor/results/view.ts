@@ -1,17 +1,18 @@
-/** The current list of checks, cached for a short time. */
+/** The current list of checks, cached for a short time, and the few that a page shows, as they stand now. */
 import type { Database } from "#kernel/database.ts";
-import type { ReadDefinitions } from "#monitor/contract.ts";
+import type { Definitions, ReadDefinitions } from "#monitor/contract.ts";
 import type { WhyOff } from "#monitor/probe/secrets.ts";
-import type { CheckList } from "./contract.ts";
-import { listChecks, type WhyNobody } from "./list.ts";
-import type { ResultReader } from "./read.ts";
+import type { CheckList, CheckListRequest, CheckView } from "./contract.ts";
+import { byUrgency, countChecks, searchChecks, toBars } from "./find.ts";
+import { hasStrips, listChecks, type WhyNobody } from "./list.ts";
+import { readSnapshots } from "./snapshots.ts";
 import { readAlertTime, readDays } from "./uptime.ts";
 
 export type ViewChecks = () => Promise<CheckList>;
+export type FindChecks = (asked: CheckListRequest) => Promise<CheckList>;
 
 type Parts = {
   database: Database;
-  reader: ResultReader;
   readDefinitions: ReadDefinitions;
   whyOff: WhyOff;
   whyNobody?: WhyNobody;
@@ -19,29 +20,60 @@ type Parts = {
   nowMs: () => number;
 };
 
-/** A list is cached so long, and reads are shared: callers need no authentication, and a read is four queries. */
+export function createViewChecks(parts: Parts): ViewChecks {
+  return cacheBriefly(parts, (nowMs) => readChecks(parts, { nowMs }));
+}
+
+/** Which checks to show, and how many there are, may be two seconds old; how those stand is read each time. */
+export function createFindChecks(parts: Parts): FindChecks {
+  const readStanding = cacheBriefly(parts, (nowMs) => readSorted(parts, nowMs));
+  return async ({ ids = [], ...search }) => {
+    const { nowMs } = parts;
+    if (Object.keys(search).length === 0) return readChecks(parts, { nowMs: nowMs(), ids });
+    const all = await readStanding();
+    const { shown, found } = searchChecks(all, search);
+    const wanted = [...new Set([...shown, ...ids])];
+    const { checks, ...list } = await readChecks(parts, { nowMs: nowMs(), ids: wanted });
+    const views = new Map(checks.map((check) => [check.id, toRow(check)]));
+    return {
+      ...list,
+      checks: wanted.flatMap((id) => views.get(id) ?? []),
+      counts: { ...countChecks(all), found },
+    };
+  };
+}
+
+/** A list shows the grades of a strip alone, an eightieth of it, and no locations: less changes with each run. */
+function toRow(check: CheckView): CheckView {
+  return { ...check, locations: [], strip: [], bars: toBars(check.strip) };
+}
+
+/** A read is cached so long, and shared: callers need no authentication, and it is four queries. */
 const freshMs = 2_000;
 
-export function createViewChecks(parts: Parts): ViewChecks {
-  let last: { atMs: number; list: Promise<CheckList>; isOver: boolean } | undefined;
+function cacheBriefly<Answer>(
+  { nowMs }: Pick<Parts, "nowMs">,
+  read: (nowMs: number) => Promise<Answer>,
+): () => Promise<Answer> {
+  let last: { atMs: number; answer: Promise<Answer>; isOver: boolean } | undefined;
   return () => {
-    const atMs = parts.nowMs();
-    if (last !== undefined && (!last.isOver || isFresh(last.atMs, atMs))) return last.list;
-    const list = readAll(parts, atMs);
-    const current = { atMs, list, isOver: false };
+    const atMs = nowMs();
+    if (last !== undefined && (!last.isOver || isFresh(last.atMs, atMs))) return last.answer;
+    const answer = read(atMs);
+    const current = { atMs, answer, isOver: false };
     last = current;
-    list.then(
+    answer.then(
       () => {
         current.isOver = true;
         // The age counts from the end of the read: a slow list would else be stale when it arrives.
-        current.atMs = parts.nowMs();
+        current.atMs = nowMs();
       },
       // A failure is not cached: only the callers that wait for this read get it.
       () => {
         last = undefined;
       },
     );
-    return list;
+    return answer;
   };
 }
 
@@ -50,14 +82,35 @@ function isFresh(readAtMs: number, nowMs: number): boolean {
   return Math.abs(nowMs - readAtMs) < freshMs;
 }
 
-async function readAll(parts: Parts, nowMs: number): Promise<CheckList> {
-  const { database, reader, readDefinitions, whyOff, whyNobody, failedAtPercent } = parts;
-  const [definitions, snapshots, days, alertTime] = await Promise.all([
-    readDefinitions(),
-    reader.snapshots(),
-    readDays(database, { nowMs, failedAtPercent }),
+/** `ids`: these alone. */
+async function readChecks(
+  parts: Parts,
+  { nowMs, ids }: { nowMs: number; ids?: readonly string[] },
+): Promise<CheckList> {
+  const { database, readDefinitions, failedAtPercent } = parts;
+  const all = await readDefinitions();
+  const definitions = ids === undefined ? all : pick(all, new Set(ids));
+  const [snapshots, days, alertTime] = await Promise.all([
+    readSnapshots(database, definitions, ids),
+    readDays(database, { nowMs, failedAtPercent, hasStrips: hasStrips(definitions), ids }),
     readAlertTime(database, nowMs),
   ]);
-  const why = { whyOff, ...(whyNobody !== undefined && { whyNobody }) };
-  return listChecks({ definitions, ...why, snapshots, days, alertTime, nowMs });
+  return listChecks({ ...parts, definitions, all, snapshots, days, alertTime, nowMs });
+}
+
+type Listed = Pick<Definitions, "apiChecks" | "heartbeats">;
+
+function pick({ apiChecks, heartbeats }: Listed, ids: ReadonlySet<string>): Listed {
+  return {
+    apiChecks: apiChecks.filter(({ id }) => ids.has(id)),
+    heartbeats: heartbeats.filter(({ id }) => ids.has(id)),
+  };
+}
+
+/** All checks, the worst first; without their last 24 hours, which say nothing of how they stand. */
+async function readSorted(parts: Parts, nowMs: number): Promise<CheckView[]> {
+  const definitions = await parts.readDefinitions();
+  const snapshots = await readSnapshots(parts.database, definitions);
+  const none = { days: new Map(), alertTime: new Map() };
+  return listChecks({ ...parts, ...none, definitions, snapshots, nowMs }).checks.sort(byUrgency);
 }

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { RolloutMark } from "#alerts/contract.ts";
 import type { CheckStatusName, Heartbeat, HeartbeatState, Ping, Quiet } from "#monitor/contract.ts";
 import { quietUntilMs } from "#monitor/rules/quiet.ts";
+import { askAgainAtMs } from "#monitor/rules/suppression.ts";
 import { type Decision, openAlert, resolve } from "#monitor/rules/verdict.ts";
 import {
   countMissed,
@@ -11,24 +12,9 @@ import {
   expectedAtMs,
   graceMsOf,
   heardAtMs,
-  owedAtMs,
   type Schedule,
   settledBy,
 } from "./occurrences.ts";
-import { setRight } from "./set-right.ts";
-
-/**
- * A heartbeat whose deadline passed without a ping, or whose watch is to be confirmed. `lastPingAtMs` null:
- * it never pinged. `away`: the last absence before the deadline; null: there was none.
- */
-export type OverdueHeartbeat = { id: string; lastPingAtMs: number | null; away: Absence | null };
-
-export type PassedDeadlines = {
-  overdue: OverdueHeartbeat[];
-  atMs: number;
-  /** Until then no other process handles them. */
-  lease: Date;
-};
 
 /** A span in which no process took pings, so that some may be lost. If it is not over, `toMs` is now. */
 export type Absence = { fromMs: number; toMs: number; isOver: boolean };
@@ -74,16 +60,37 @@ export function dueAtMs(heartbeat: Heartbeat, state: HeartbeatState): number {
   return state.startedAtMs === null ? dueMs : Math.min(dueMs, state.startedAtMs + graceMs);
 }
 
-/** Returns when to call `expire` next; null: only a ping can change the state. */
+/** Pings are written in groups, so far apart unless many wait: three writes for each would be most of the cost. */
+export const pingPaceMs = 100;
+
+/** A ping may wait this long until its group is written: a deadline that it met has not passed. */
+const untilStoredMs = pingPaceMs + 20;
+
+/** True if the deadline has passed, and every ping that met it is stored. */
+export function hasExpired(heartbeat: Heartbeat, state: HeartbeatState, nowMs: number): boolean {
+  return nowMs >= dueAtMs(heartbeat, state) + untilStoredMs;
+}
+
+/** The interval at which to look for what is not known yet: whether pings could be taken. */
+const pollAgainMs = 1_000;
+
+/** Returns when to decide next; null: only a ping can change the state. */
 export function wakeAtMs(
   heartbeat: Heartbeat,
   state: HeartbeatState,
-  { quiet, nowMs }: { quiet: Quiet; nowMs: number },
+  { quiet, nowMs, isDoubtful }: { quiet: Quiet; nowMs: number; isDoubtful: boolean },
 ): number | null {
-  if (state.alert !== null) return null;
-  const isWrong = setRight(heartbeat, state, { nowMs, fromMs: nowMs }) !== state;
-  const dueMs = isWrong || state.status === "failed" ? nowMs : dueAtMs(heartbeat, state);
-  return dueMs > nowMs ? dueMs : (quietUntilMs(quiet, nowMs) ?? nowMs);
+  const { status, alert } = state;
+  if (status === "paused") return null;
+  const quietMs = quietUntilMs(quiet, nowMs);
+  // At the end of quiet the alert follows its channels.
+  if (alert !== null) return quietMs;
+  if (status === "failed") {
+    return Math.max(quietMs ?? nowMs + pollAgainMs, askAgainAtMs(state, nowMs));
+  }
+  const dueMs = dueAtMs(heartbeat, state) + untilStoredMs;
+  // However often pings come that move no deadline, it is decided when it has passed.
+  return dueMs > nowMs || !isDoubtful ? dueMs : nowMs + pollAgainMs;
 }
 
 /**
@@ -177,31 +184,15 @@ export function expire(
   return fail(heartbeat, state, { atMs: nowMs, reason, isQuiet, rollout });
 }
 
-/** True if a deadline has passed that the state does not show yet. */
-export function canExpire(heartbeat: Heartbeat, state: HeartbeatState, nowMs: number): boolean {
-  const isKnown = state.alert !== null || state.status === "failed";
-  return !isKnown && nowMs >= dueAtMs(heartbeat, state);
-}
-
-/** The longest allowed time between two pings: period + grace. 0: a cron, of which only the object knows it. */
-export function allowanceMs(heartbeat: Heartbeat): number {
-  const { periodSeconds } = heartbeat;
-  return periodSeconds === undefined ? 0 : periodSeconds * 1_000 + graceMsOf(heartbeat);
-}
-
-/** The times after a success at `atMs` of a heartbeat that is ok. `expectedAtMs`: by a cron. */
-export function timesAfterPing(
+/** The state after the last success that came while it was not watched; null: there was none. */
+export function withLastPing(
   heartbeat: Heartbeat,
-  atMs: number,
-): { dueAtMs: number; expectedAtMs?: number } {
-  const { schedule, graceSeconds } = heartbeat;
-  if (schedule === undefined) return { dueAtMs: atMs + allowanceMs(heartbeat) };
-  const settledMs = settledBy(
-    { ...schedule, graceSeconds },
-    { startedAtMs: null, endedAtMs: atMs },
-  );
-  const expected = owedAtMs(schedule, settledMs);
-  return { dueAtMs: expected + graceMsOf(heartbeat), expectedAtMs: expected };
+  state: HeartbeatState,
+  lastPingAtMs: number | null,
+): HeartbeatState {
+  if (lastPingAtMs === null) return state;
+  const ping = { kind: "success", atMs: lastPingAtMs } as const;
+  return takePing(heartbeat, state, { ping, isQuiet: true, rollout: null }).state;
 }
 
 function succeed(

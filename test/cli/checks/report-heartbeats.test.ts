@@ -46,7 +46,6 @@ const pinged = {
   lastDurationMs: null,
   sinceMs: nowMs - 24 * hourMs,
   lastAtMs: nowMs - hourMs,
-  takenAtMs: nowMs - hourMs,
 } as const;
 
 it("heartbeats are listed alone, with their last ping, what is due and their rule", () => {

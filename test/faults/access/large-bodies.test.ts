@@ -31,7 +31,7 @@ const door = createRunnerDoor({
   readChecks: async () => [],
   whyOff: () => [],
   baseUrl: "",
-  sendReport: async () => {},
+  report: async () => {},
   nowMs: () => 0,
 });
 

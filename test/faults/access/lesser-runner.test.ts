@@ -5,7 +5,7 @@ import { createControl } from "#control/control.ts";
 import { createLog } from "#kernel/log.ts";
 import type { CheckResult } from "#monitor/contract.ts";
 import { createRunnerClient } from "#monitor/locations/client.ts";
-import { createRunnerDoor, createSendReport } from "#monitor/locations/gateway.ts";
+import { createRunnerDoor } from "#monitor/locations/gateway.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
 import { gridOf, nextTick } from "#monitor/rules/grid.ts";
 import { aCheckResult, anApiCheck } from "../../support/monitor/check-builders.ts";
@@ -25,7 +25,7 @@ async function startWithRunner() {
     readChecks: async () => [check],
     whyOff: () => [],
     baseUrl: bench.target.url,
-    sendReport: createSendReport(ingressUrl),
+    report: bench.states.report,
     nowMs: Date.now,
   });
   const log = createLog({ level: "silent", format: "json" });

@@ -1,7 +1,7 @@
 /** Heartbeats that were pinged while a clock was ahead: it may not keep them unwatched until then. */
 import { expect, it } from "vitest";
 import { createLog } from "#kernel/log.ts";
-import { createSendPing, createTakePing } from "#monitor/heartbeat/pings.ts";
+import { createTakePing } from "#monitor/heartbeat/pings.ts";
 import { aHeartbeat } from "../../support/monitor/check-builders.ts";
 import { registerJob } from "../../support/monitor/heartbeat-job.ts";
 import { startMonitorBench } from "../../support/monitor/monitor-bench.ts";
@@ -17,7 +17,6 @@ async function startBench(periodSeconds = 1) {
   const { ping, token } = await registerJob(bench, "nightly");
   const takeEarly = createTakePing({
     inbox: bench.inbox,
-    send: createSendPing(bench.restate.ingressUrl),
     log,
     nowMs: () => Date.now() + dayMs,
   });
@@ -45,7 +44,7 @@ it("alerts when no ping follows one that only its row knows of", async () => {
   expect(bench.orders[1]?.transition.missedPings).toBeLessThan(60);
 });
 
-it("alerts when no ping follows one that its object received", async () => {
+it("alerts when no ping follows one of its first decision", async () => {
   const { bench, ping, early } = await startBench();
 
   await early();
@@ -58,7 +57,7 @@ it("alerts when no ping follows one that its object received", async () => {
   expect(kinds(bench)).toEqual(["opened", "resolved"]);
 });
 
-it("alerts when no ping follows a start that its object received", async () => {
+it("alerts when no ping follows such a start", async () => {
   const { bench, ping, early } = await startBench();
   await ping();
   await bench.untilWell("nightly");
@@ -69,6 +68,28 @@ it("alerts when no ping follows a start that its object received", async () => {
   expect(kinds(bench)).toEqual(["opened"]);
 });
 
+it("alerts when no ping follows one that was stored while the clock of the database was ahead", async () => {
+  const { bench, ping } = await startBench();
+  await ping();
+  await bench.untilWell("nightly");
+
+  await bench.database.query(
+    "UPDATE heartbeats SET last_ping_at = last_ping_at + interval '1 day'",
+  );
+  await bench.database.query(setPingAhead, [dayMs]);
+  await bench.start();
+  await bench.untilOrders(1);
+  await ping();
+  await bench.untilOrders(2);
+
+  expect(kinds(bench)).toEqual(["opened", "resolved"]);
+  expect(bench.orders[1]?.transition.missedPings).toBeLessThan(60);
+});
+
+const setPingAhead = `
+  UPDATE check_states SET wake_at = wake_at + interval '1 day', row = jsonb_set(row,
+    '{state,lastPingAtMs}', to_jsonb((row #>> '{state,lastPingAtMs}')::bigint + $1::bigint))`;
+
 it("takes a failure that follows it, which it does not end", async () => {
   const { bench, ping, early } = await startBench(600);
   await early();
@@ -77,7 +98,6 @@ it("takes a failure that follows it, which it does not end", async () => {
 
   await ping("/fail");
   await bench.untilOrders(1);
-  // The object then looks for pings that it was not called with.
   await bench.start();
   await waitFor(async () => (await bench.snapshot("nightly"))?.status === "failed", {
     withinMs: 10_000,
@@ -114,13 +134,9 @@ it("is shown as well again that alerted by a clock that was a little ahead", asy
     });
   await ping();
   await bench.untilWell("nightly");
-  const { lastAtMs: lastPingAtMs } = await bench.snapshot("nightly");
-  await bench.database.query("UPDATE heartbeats SET is_watched = true");
-  await bench.call("vedette.v1.HeartbeatDeadlines/passed", {
-    overdue: [{ id: "nightly", lastPingAtMs, away: null }],
-    atMs: Date.now() + 300_000,
-    away: null,
-  });
+  await ping("/fail");
+  await bench.untilOrders(1);
+  await bench.database.query(setAhead, [300_000]);
   await untilShown("failed");
 
   await ping();
@@ -129,3 +145,8 @@ it("is shown as well again that alerted by a clock that was a little ahead", asy
   await untilShown("ok");
   expect(kinds(bench)).toEqual(["opened", "resolved"]);
 });
+
+const setAhead = `
+  UPDATE check_states SET row = jsonb_set(jsonb_set(row,
+    '{state,sinceMs}', to_jsonb((row #>> '{state,sinceMs}')::bigint + $1::bigint)),
+    '{state,alert,openedAtMs}', to_jsonb((row #>> '{state,alert,openedAtMs}')::bigint + $1::bigint))`;

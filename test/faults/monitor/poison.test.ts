@@ -1,4 +1,4 @@
-/** What a broken API, or a runner gone mad, can say: it must not end the record of the check. */
+/** What a broken API, or a runner gone mad, can say: it must not end the record of the check, nor of others. */
 import { expect, it } from "vitest";
 import type { CheckResult } from "#monitor/contract.ts";
 import { aCheckResult, anApiCheck } from "../../support/monitor/check-builders.ts";
@@ -15,13 +15,15 @@ it("a pair of surrogates at the end of what is quoted leaves the check readable"
   bench.target.answers((_, outgoing) => outgoing.end(JSON.stringify({ say })));
 
   await bench.start();
-  const snapshot = await waitFor(async () => (await bench.snapshot("probe")) ?? false, {
+  await waitFor(async () => (await bench.snapshot("probe"))?.status === "failed", {
     withinMs: 10_000,
-    what: "the snapshot",
+    what: "the failure to show",
   });
 
-  expect(snapshot.status).toBe("failed");
+  expect((await bench.results())[0]?.reason).toContain("🦊");
 });
+
+const known = { checkId: "probe", location: "fra", scheduledAtMs: 1_000 };
 
 const poison: Partial<CheckResult>[] = [
   { scheduledAtMs: 8.64e15 + 1 },
@@ -34,40 +36,64 @@ const poison: Partial<CheckResult>[] = [
   { durationMs: 1e-300 },
 ];
 
-it("values that Postgres refuses do not block later records", async () => {
+it("values that Postgres refuses do not block later reports", async () => {
   const bench = await startMonitorBench({ apiChecks: [check] });
   for (const bad of poison) {
-    const known = { checkId: "probe", location: "fra", scheduledAtMs: 1_000 };
     const result = aCheckResult({ ...known, ...bad });
-    const { scheduledAtMs } = result;
-    await bench.call("vedette.v1.ApiCheck/probe/report", {
-      scheduledAtMs,
-      atMs: Date.now(),
-      results: [result],
-    });
+    await bench.states
+      .report("probe", { scheduledAtMs: result.scheduledAtMs, results: [result] })
+      .catch(() => {});
   }
 
   await bench.start();
   await bench.untilResults(2);
 
-  // The snapshot may be written after the results.
-  const snapshot = await waitFor(async () => (await bench.snapshot("probe")) ?? false, {
-    withinMs: 10_000,
-    what: "the snapshot",
-  });
-  expect(snapshot.status).toBe("ok");
+  expect((await bench.snapshot("probe")).status).toBe("ok");
 });
 
-it("a result that cannot be stored does not block those of the same report", async () => {
+it("a report that cannot be stored does not block those of the same moment", async () => {
   const bench = await startMonitorBench({ apiChecks: [check] });
-  const result = (location: string, changes: Partial<CheckResult> = {}) =>
-    aCheckResult({ checkId: "probe", location, scheduledAtMs: 1_000, ...changes });
+  const report = (location: string, changes: Partial<CheckResult> = {}) =>
+    bench.states.report("probe", {
+      scheduledAtMs: 1_000,
+      results: [aCheckResult({ ...known, location, ...changes })],
+    });
 
-  await bench.call("vedette.v1.ApiCheck/probe/report", {
-    scheduledAtMs: 1_000,
-    results: [result("ams"), result("fra", { durationMs: 1e300 }), result("syd")],
-  });
-  await bench.untilResults(2);
+  const answers = await Promise.allSettled([
+    report("ams"),
+    report("fra", { status: Number.MAX_SAFE_INTEGER }),
+    report("syd"),
+  ]);
 
+  expect(answers.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
   expect((await bench.results()).map(({ location }) => location)).toEqual(["ams", "syd"]);
 });
+
+it("a row that Postgres refuses does not keep others from being decided", async () => {
+  const other = anApiCheck({ ...check, id: "other" });
+  const bench = await startMonitorBench({ apiChecks: [check, other] });
+  await bench.start();
+  // Its next run is recorded as missed since a time that no table can have.
+  await bench.database.query(
+    `UPDATE check_states SET row = jsonb_set(row, '{run}', $1) WHERE id = 'probe'`,
+    [
+      JSON.stringify({
+        scheduledAtMs: 8.64e15 + 1,
+        expected: ["local"],
+        results: [],
+        closesAtMs: 0,
+      }),
+    ],
+  );
+
+  await waitFor(async () => (await resultsOf(bench, "other")).length >= 3, {
+    withinMs: 20_000,
+    what: "runs of the other check",
+  });
+
+  expect(bench.logLines.filter((line) => line.includes("check not decided"))).not.toEqual([]);
+});
+
+async function resultsOf(bench: Awaited<ReturnType<typeof startMonitorBench>>, id: string) {
+  return (await bench.results()).filter((result) => result.check === id);
+}

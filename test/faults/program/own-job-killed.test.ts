@@ -16,12 +16,12 @@ const job = "vedette.v1.CronService/key-refill";
 /** Where a run stands when the program is killed: what holds it there. */
 const points = {
   "the run has called its heartbeats and has not ended": () => url.hold(),
-  "its heartbeats are not found yet": () =>
-    holdStatement("LOCK TABLE heartbeats IN SHARE MODE", "AS allowance FROM unnest"),
-  "its heartbeat has taken the ping and has not committed it": () =>
+  "the ping of its heartbeat is not stored yet": () =>
+    holdStatement("LOCK TABLE heartbeat_pings IN SHARE MODE", "INSERT INTO heartbeat_pings"),
+  "its heartbeat has stored the ping and has not decided it": () =>
     holdStatement(
-      `SELECT FROM heartbeats WHERE id = '${heartbeat}' FOR UPDATE`,
-      "is_watched = h.is_watched AND",
+      `SELECT FROM check_states WHERE id = '${heartbeat}' FOR UPDATE`,
+      "FROM check_states WHERE id = ANY ($1) ORDER BY id FOR UPDATE",
     ),
 };
 

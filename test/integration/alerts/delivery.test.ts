@@ -1,8 +1,15 @@
 import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import type { Outcome } from "#alerts/outcome.ts";
 import { startAlertBench } from "../../support/alerts/alert-bench.ts";
-import { buildEpisode, buildOrder, eventIdsOf } from "../../support/alerts/alert-builders.ts";
+import {
+  buildDirectOrder,
+  buildEpisode,
+  buildOrder,
+  eventIdsOf,
+} from "../../support/alerts/alert-builders.ts";
 import type { Answer } from "../../support/alerts/alert-receiver.ts";
+import { slackChannel } from "../../support/alerts/message-builders.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const episodes = (count: number) =>
@@ -26,11 +33,8 @@ function limitRate(perSecond: number): () => Answer {
 }
 
 describe("delivery of alert events", () => {
-  it.each([
-    { mode: "as usual", alwaysReplay: false },
-    { mode: "with every step replayed", alwaysReplay: true },
-  ])("delivers a check's events once each, in their order, $mode", async (mode) => {
-    const bench = await startAlertBench(mode);
+  it("delivers a check's events once each, in their order", async () => {
+    const bench = await startAlertBench();
 
     await bench.enqueue(episodes(5));
 
@@ -196,25 +200,67 @@ describe("delivery of alert events", () => {
     ]);
   });
 
-  it("delivers while the database is down, and records it afterwards", async () => {
+  it("records once the database is back what was accepted while it was down", async () => {
+    const sent: string[] = [];
+    const isSending = Promise.withResolvers<void>();
+    const isAccepted = Promise.withResolvers<Outcome>();
+    const bench = await startAlertBench({
+      killsPostgres: true,
+      send: (_, message) => {
+        sent.push(message.eventId);
+        isSending.resolve();
+        return isAccepted.promise;
+      },
+    });
+    const kinds = ["opened", "resolved"] as const;
+    await bench.enqueue(kinds.map((kind) => buildDirectOrder(slackChannel, { kind })));
+    await isSending.promise;
+
+    await bench.server.kill9();
+    isAccepted.resolve({ kind: "accepted" });
+    await waitFor(() => bench.logLines.some((line) => line.includes("wait for the database")), {
+      withinMs: 10_000,
+      what: "the warning",
+    });
+    await bench.server.restart();
+
+    const queue = `verify-key@${slackChannel.id}`;
+    await bench.untilStatus(`${queue}:1:resolved`, "accepted");
+    expect(sent).toEqual(eventIdsOf(1, queue));
+    const warnings = bench.logLines.filter((line) => line.includes("wait for the database"));
+    expect(warnings).toHaveLength(1);
+  });
+
+  it("sends an event at once while the database is down, on request", async () => {
     const bench = await startAlertBench({ killsPostgres: true });
     await bench.server.kill9();
 
-    await bench.enqueue(episodes(1));
-    await bench.untilReceived(2);
-    await bench.server.restart();
+    const outcome = await bench.sendNow(buildOrder());
 
-    await bench.untilStatus("verify-key:1:resolved", "accepted");
-    expect(bench.receivedIds()).toEqual(eventIdsOf(1));
+    expect(outcome).toEqual({ kind: "accepted" });
+    expect(bench.receivedIds()).toEqual(["verify-key:1:opened"]);
   });
 
-  it("records later events although Postgres cannot store the text of an earlier one", async () => {
+  it("delivers an event of whose text Postgres cannot store a part", async () => {
     const bench = await startAlertBench();
 
     await bench.enqueue([buildOrder({ reason: "\0" }), buildOrder({ kind: "resolved" })]);
 
     await bench.untilStatus("verify-key:1:resolved", "accepted");
     expect(bench.receivedIds()).toEqual(eventIdsOf(1));
+  });
+
+  it("records other events although Postgres can never store one of them", async () => {
+    const bench = await startAlertBench();
+    const tooLate = buildOrder({ checkId: "liveness", episode: 3_000_000_000 });
+
+    await bench.enqueue([tooLate, buildOrder()]);
+
+    await bench.untilStatus("verify-key:1:opened", "accepted");
+    expect(new Set(bench.receivedIds())).toEqual(
+      new Set(["liveness:3000000000:opened", "verify-key:1:opened"]),
+    );
+    expect(bench.logLines.join("")).toContain("alert record given up");
   });
 
   it("shows pending events and dead letters to Prometheus", async () => {
@@ -239,7 +285,7 @@ describe("delivery of alert events", () => {
     expect(metrics).toContain('attempts_total{channel="production",outcome="refused"} 1');
   });
 
-  it("keeps the token out of the log, of the answers and of what Restate stores", async () => {
+  it("keeps the token out of the log, of the answers and of what is stored", async () => {
     const bench = await startAlertBench();
     bench.receiver.script.push({ status: 500 }, "reset", { status: 404 });
     await bench.enqueue(episodes(2));

@@ -11,7 +11,7 @@ it("a channel gets the messages that it wants, in order, and the webhook of the 
   const bench = await startRolloutBench({
     chat: {
       channelsOf: (_, event) => (wanted.includes(event ?? "") ? ["hook"] : []),
-      findChannel: async (id) => ({ ...webhookChannel, id }),
+      channels: [{ ...webhookChannel, id: "hook" }],
       send: async ({ id }, message) => {
         if (message.kind === "notice") received.push(`${id}: ${message.notice.rollout?.event}`);
         return { kind: "accepted" };

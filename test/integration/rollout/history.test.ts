@@ -1,6 +1,7 @@
 /** What history keeps of a rollout, whatever the order in which it is told. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createEventStore } from "#alerts/store.ts";
+import type { EventRecord } from "#alerts/queue.ts";
+import { saveEvents } from "#alerts/store.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createRolloutReader } from "#rollout/history/reader.ts";
@@ -72,12 +73,13 @@ describe("history", () => {
     const order = { eventId: `sentinel_rollout@sentinel_rollout:${notice.id}`, notice, atMs };
     const to = { channel: "sentinel_rollout", topic: "sentinel_rollout" };
 
-    await createEventStore(database, { keepDays: 30 }).save({
+    const record: EventRecord = {
       entry: { order: { ...order, ...to }, sequence: 1, queuedAtMs: atMs, attempts, cause },
       status,
       nextAttemptAtMs: null,
       acceptedAtMs: status === "accepted" ? atMs : null,
-    });
+    };
+    await saveEvents(database, [record]);
 
     const recorded = await createRolloutReader(database).recorded(rolloutId);
     expect(recorded?.messages).toMatchObject([{ delivery: { outcome, attempts, detail: cause } }]);

@@ -172,7 +172,7 @@ it("the reason names the channels that did not confirm, and why", () => {
 it("a run sends a marked failure and its recovery to each channel, under an id that no check has", () => {
   const orders = ordersOf(row, { episode: 7, atMs: dueAtMs });
 
-  expect(orders.map(({ queue, order }) => [queue, order.transition.eventId])).toEqual([
+  expect(orders.map(({ queue, order }) => [queue, order.transition?.eventId])).toEqual([
     ["drill:weekly", "drill:weekly:7:opened"],
     ["drill:weekly", "drill:weekly:7:resolved"],
     ["drill:weekly@chat", "drill:weekly@chat:7:opened"],

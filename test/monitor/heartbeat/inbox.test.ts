@@ -12,13 +12,15 @@ function startInbox() {
   };
   const inbox = createInbox({
     database: { query } as unknown as Database,
-    readDefinitions: neverAsked(),
     recordPings: neverAsked(),
+    decide: neverAsked(),
   });
-  const ping = (count: number) =>
-    Array.from({ length: count }, () => inbox.receive({ token: "ab", atMs: 0 }));
+  const ping = (count: number, kind: "success" | "start" = "success") =>
+    Array.from({ length: count }, () => inbox.receive({ token: "ab", ping: { kind, atMs: 0 } }));
   return { asked, ping };
 }
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 it("the inbox writes a ping at once, those that follow after the pace, or as soon as they are 250", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -27,11 +29,25 @@ it("the inbox writes a ping at once, those that follow after the pace, or as soo
 
   await Promise.all(ping(1));
   const few = ping(249);
-  await new Promise((resolve) => setImmediate(resolve));
-  await new Promise((resolve) => setImmediate(resolve));
+  await turn();
+  await turn();
   const waiting = [...asked];
   await Promise.all([...few, ...ping(1)]);
 
   expect(waiting).toEqual([1]);
   expect(asked).toEqual([1, 250]);
+});
+
+it("a start or failure is written without regard to the pace, and with it what came before", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { asked, ping } = startInbox();
+
+  await Promise.all(ping(1));
+  const success = ping(1);
+  await turn();
+  await turn();
+  await Promise.all([...success, ...ping(1, "start")]);
+
+  expect(asked).toEqual([1, 2]);
 });

@@ -88,7 +88,7 @@ it("only results of ticks are passed on: a runner stores no more of them than th
       readChecks: async () => [check],
       whyOff: () => [],
       baseUrl: "",
-      sendReport: async (_, { scheduledAtMs }) => void passed.push(scheduledAtMs),
+      report: async (_, { scheduledAtMs }) => void passed.push(scheduledAtMs),
       nowMs: () => nowMs,
     }).plugin,
   );

@@ -109,27 +109,6 @@ it("a heartbeat whose row names no job any more is not set up", () => {
   });
 });
 
-it("a heartbeat is not silent by a deadline from before its period became longer", () => {
-  const heartbeat = aHeartbeat({ periodSeconds: 3_600, graceSeconds: 60 });
-  const statusAt = (afterPingMinutes: number) => {
-    const lastAtMs = nowMs - afterPingMinutes * minute;
-    const checkId = heartbeat.id;
-    const dueAtMs = lastAtMs + 2 * minute;
-    const snapshot = aSnapshot({ checkId, kind: "heartbeat", lastAtMs, dueAtMs });
-    const from = {
-      definitions: { apiChecks: [], heartbeats: [heartbeat] },
-      whyOff,
-      snapshots: new Map([[checkId, snapshot]]),
-      days: new Map(),
-      alertTime: new Map(),
-      nowMs,
-    };
-    return listChecks(from).checks[0]?.status;
-  };
-
-  expect([59, 60.5, 63].map(statusAt)).toEqual(["ok", "late", "silent"]);
-});
-
 it("a check is quiet until the end of adjoining windows and mute", () => {
   const window = (from: number, to: number) => ({
     fromMs: nowMs + from * minute,

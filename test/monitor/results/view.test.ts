@@ -1,34 +1,33 @@
 import { expect, it, vi } from "vitest";
 import type { Database } from "#kernel/database.ts";
+import type { Definitions } from "#monitor/contract.ts";
 import { createViewChecks } from "#monitor/results/view.ts";
-import { always } from "../../support/monitor/standard-definitions.ts";
 
 /** Reads that end when they are told to, under a clock that is set. */
 function view() {
   const clock = { nowMs: Date.UTC(2026, 0, 1) };
-  const open: PromiseWithResolvers<Map<string, never>>[] = [];
-  const snapshots = vi.fn(() => {
+  const open: PromiseWithResolvers<Definitions>[] = [];
+  const readDefinitions = vi.fn(() => {
     open.push(Promise.withResolvers());
     return (open.at(-1) as (typeof open)[number]).promise;
   });
   const viewChecks = createViewChecks({
     database: { query: async () => ({ rows: [] }) } as unknown as Database,
-    reader: { snapshots } as never,
-    readDefinitions: always({}),
+    readDefinitions,
     whyOff: () => [],
     failedAtPercent: 0,
     nowMs: () => clock.nowMs,
   });
   return {
     viewChecks,
-    snapshots,
+    reads: readDefinitions,
     clock,
-    endRead: () => open.at(-1)?.resolve(new Map<string, never>()),
+    endRead: () => open.at(-1)?.resolve({ apiChecks: [], heartbeats: [], channels: [] }),
   };
 }
 
 it("concurrent callers share a read in progress", async () => {
-  const { viewChecks, snapshots, clock, endRead } = view();
+  const { viewChecks, reads, clock, endRead } = view();
 
   const first = viewChecks();
   clock.nowMs += 60_000;
@@ -36,11 +35,11 @@ it("concurrent callers share a read in progress", async () => {
   endRead();
 
   expect(await second).toBe(await first);
-  expect(snapshots).toHaveBeenCalledTimes(1);
+  expect(reads).toHaveBeenCalledTimes(1);
 });
 
 it("a list is cached for two seconds", async () => {
-  const { viewChecks, snapshots, clock, endRead } = view();
+  const { viewChecks, reads, clock, endRead } = view();
   const first = viewChecks();
   endRead();
   await first;
@@ -51,11 +50,11 @@ it("a list is cached for two seconds", async () => {
   void viewChecks();
 
   expect(second).toBe(first);
-  expect(snapshots).toHaveBeenCalledTimes(2);
+  expect(reads).toHaveBeenCalledTimes(2);
 });
 
 it("a clock that is set back does not keep the cache for ever", async () => {
-  const { viewChecks, snapshots, clock, endRead } = view();
+  const { viewChecks, reads, clock, endRead } = view();
   const first = viewChecks();
   endRead();
   await first;
@@ -63,11 +62,11 @@ it("a clock that is set back does not keep the cache for ever", async () => {
   clock.nowMs -= 3_600_000;
   void viewChecks();
 
-  expect(snapshots).toHaveBeenCalledTimes(2);
+  expect(reads).toHaveBeenCalledTimes(2);
 });
 
 it("a list that took longer than two seconds to read is cached too", async () => {
-  const { viewChecks, snapshots, clock, endRead } = view();
+  const { viewChecks, reads, clock, endRead } = view();
   const first = viewChecks();
   clock.nowMs += 6_000;
   endRead();
@@ -77,5 +76,5 @@ it("a list that took longer than two seconds to read is cached too", async () =>
   const second = viewChecks();
 
   expect(second).toBe(first);
-  expect(snapshots).toHaveBeenCalledTimes(1);
+  expect(reads).toHaveBeenCalledTimes(1);
 });

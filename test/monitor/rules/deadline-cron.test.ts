@@ -8,7 +8,7 @@ import {
   reschedule,
   statusAt,
   takePing,
-  timesAfterPing,
+  withLastPing,
 } from "#monitor/rules/deadline.ts";
 import { setRight } from "#monitor/rules/set-right.ts";
 import { aHeartbeat } from "../../support/monitor/check-builders.ts";
@@ -126,9 +126,9 @@ it("a heartbeat by cron is late from its time on, whenever the last ping came", 
   expect(statusAt(nightly, heard, third + 1)).toBe("late");
 });
 
-it("a ping tells when the next one is expected, and when it is due", () => {
-  expect(timesAfterPing(nightly, third + minute)).toEqual({
-    expectedAtMs: third + day,
-    dueAtMs: third + day + hour,
-  });
+it("a ping that came without a watch moves the deadline", () => {
+  const state = withLastPing(nightly, made, third + minute);
+
+  expect(dueAtMs(nightly, state)).toBe(third + day + hour);
+  expect(withLastPing(nightly, state, null)).toBe(state);
 });

@@ -1,4 +1,4 @@
-/** The delivery of alert events on a real Restate and a real database, in front of a receiver of ours. */
+/** The delivery of alert events on a real database, with their services on a real Restate, in front of a receiver of ours. */
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { pino } from "pino";
@@ -11,14 +11,15 @@ import {
   type DrillOutcome,
   directQueueKey,
 } from "#alerts/contract.ts";
-import { createAlertDelivery } from "#alerts/services.ts";
+import { type Order, routeOrder } from "#alerts/order.ts";
+import { enqueue } from "#alerts/outbox.ts";
+import { createAlertServices } from "#alerts/services.ts";
 import { createSourceOf, type SourceKind } from "#alerts/source.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
 import { createTestDatabase } from "../run/shared-postgres.ts";
-import { queryRestate } from "../servers/restate-query.ts";
 import { startTestRestate } from "../servers/servers.ts";
 import { postSigned, readActor } from "../signed-call.ts";
 import { makeTempDir } from "../temp-dir.ts";
@@ -36,6 +37,7 @@ type BenchOptions = {
   killsPostgres?: boolean;
   channels?: AnyChannel[];
   send?: SendToChannel;
+  notifyDrill?: (outcome: DrillOutcome) => Promise<void>;
 };
 
 const hourMs = 60 * 60_000;
@@ -63,37 +65,50 @@ export async function startAlertBench(options: BenchOptions = {}) {
   const noted: { eventId: string; atMs: number }[] = [];
   const news: DrillOutcome[] = [];
   const registry = new Registry();
+  let opened = -1;
   const source = {
     source_id: options.isUnconfigured === true ? "" : receiver.sourceId,
     source_kind: options.sourceKind ?? "checkly",
     token: "",
     token_file: tokenFile,
   };
-  const services = createAlertDelivery({
-    sourceOf: createSourceOf(receiver.url, { production: source, staging: source }),
-    linkTo: exampleLinks,
-    attemptTimeoutMs: options.attemptTimeoutMs ?? 1_000,
-    giveUpAfterMs: options.giveUpAfterMs ?? hourMs,
-    keepDays: 30,
-    database,
-    recordAccepted: async ({ eventId }, atMs) => {
-      noted.push({ eventId, atMs });
-    },
-    notifyDrill: (_ctx, one) => news.push(one),
-    registry,
-    readActor,
-    send: options.send ?? (async () => ({ kind: "accepted" })),
-    webhookUrlOf: () => "",
-    channelsOf: () => [],
-    readChannels: async () => options.channels ?? Promise.reject(new Error("not to be read")),
-  });
+  const open = () => {
+    opened += 1;
+    return createAlertServices({
+      sourceOf: createSourceOf(receiver.url, { production: source, staging: source }),
+      linkTo: exampleLinks,
+      attemptTimeoutMs: options.attemptTimeoutMs ?? 1_000,
+      giveUpAfterMs: options.giveUpAfterMs ?? hourMs,
+      keepDays: 30,
+      database,
+      recordAccepted: async (_db, events) => {
+        noted.push(...events.map(({ event: { eventId }, atMs }) => ({ eventId, atMs })));
+      },
+      notifyDrill: async (one) => {
+        await options.notifyDrill?.(one);
+        news.push(one);
+      },
+      registry: opened === 0 ? registry : new Registry(),
+      log,
+      readActor,
+      send: options.send ?? (async () => ({ kind: "accepted" })),
+      webhookUrlOf: () => "",
+      channelsOf: () => [],
+      readChannels: async () => options.channels ?? Promise.reject(new Error("not to be read")),
+    });
+  };
+  let alerts = open();
   const { alwaysReplay = false } = options;
   const restate = await startTestRestate({ services: [], alwaysReplay });
   onTestFinished(restate.stop);
-  const serve = (port: number) =>
-    serveEndpoint({ host: "127.0.0.1", port, services, identityKeys: [], log });
+  const serve = (port: number) => {
+    const { services, delivery } = alerts;
+    delivery.start();
+    return serveEndpoint({ host: "127.0.0.1", port, services, identityKeys: [], log });
+  };
   let worker = await serve(0);
   onTestFinished(() => worker.stop());
+  onTestFinished(() => alerts.delivery.stop());
   const { adminUrl, ingressUrl } = restate;
   await registerWorker({ adminUrl, workerUrl: worker.url, revision: "alerts" });
 
@@ -116,15 +131,16 @@ export async function startAlertBench(options: BenchOptions = {}) {
     tokenFile,
     call,
     list,
+    /** As a check does it: in a transaction, after which the delivery is woken. */
     enqueue: async (orders: readonly AlertOrder[]) => {
-      for (const order of orders) {
-        const { status } = await call(
-          `vedette.v1.AlertDelivery/${queueOf(order)}/enqueue/send`,
-          order,
-        );
-        if (status !== 202) throw new Error(`enqueue answered ${status}`);
-      }
+      const routed = orders.flatMap((given) => {
+        const order = routeOrder(given);
+        return order === null ? [] : { queue: queueOf(given), order };
+      });
+      await enqueue(database, routed);
+      alerts.delivery.wake();
     },
+    sendNow: (order: AlertOrder) => alerts.sendNow(routeOrder(order) as Order),
     show: (eventId: string) => call("vedette.v1.AlertEvents/Show", { event_id: eventId }),
     retry: (eventId: string, by?: string) =>
       call("vedette.v1.AlertEvents/Retry", { event_id: eventId }, by),
@@ -148,14 +164,16 @@ export async function startAlertBench(options: BenchOptions = {}) {
     /** Ends the worker with whatever it is doing, and starts it again. */
     restartWorker: async () => {
       const port = Number(new URL(worker.url).port);
+      await alerts.delivery.stop();
       await worker.stop();
+      alerts = open();
       worker = await serve(port);
     },
-    /** Everything Restate has stored, as text: journals, states, failures. */
+    /** Everything that is stored of queues and events, as text. */
     readStored: async (): Promise<string> => {
-      const tables = ["sys_journal", "sys_invocation", "state"];
-      const answers = tables.map((table) => queryRestate(adminUrl, `SELECT * FROM ${table}`));
-      return JSON.stringify(await Promise.all(answers));
+      const tables = ["alert_outbox", "alert_queues", "alert_events"];
+      const answers = tables.map((table) => database.query(`SELECT * FROM ${table}`));
+      return JSON.stringify((await Promise.all(answers)).map(({ rows }) => rows));
     },
   };
 }

@@ -1,12 +1,13 @@
-/** Notices on a real Restate, in front of a fake chat service, with its log lines kept. */
+/** Notices on a real Restate and a real database, in front of a fake chat service, with its log lines kept. */
 import { type ObjectContext, object } from "@restatedev/restate-sdk";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
 import { Notice, notices } from "#alerts/contract.ts";
-import { eventIdOf } from "#alerts/order.ts";
+import { openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
-import { queryRestate } from "../servers/restate-query.ts";
+import { createTestDatabase } from "../run/shared-postgres.ts";
 import { startTestRestate } from "../servers/servers.ts";
 import { createChat } from "./chat.ts";
 import { type Reply, startFakeChat } from "./fake-chat.ts";
@@ -42,19 +43,27 @@ export async function startChatBench(options: BenchOptions = {}) {
   const webhookUrl = options.webhookUrl ?? chat.url;
   const logLines: string[] = [];
   const log = pino({ level: "debug" }, { write: (line) => logLines.push(line) });
-  const records: { id: string; status: string; cause: string | null }[] = [];
-  const services = createChat({
-    webhookUrlOf: () => webhookUrl,
-    spacingMs,
-    ...(giveUpAfterMs !== undefined && { giveUpAfterMs }),
-    save: async ({ entry: { order, cause }, status }) => {
-      records.push({ id: eventIdOf(order), status, cause });
-    },
-  });
-  const serve = (port: number) =>
-    serveEndpoint({ host: "127.0.0.1", port, services, identityKeys: [], log });
+  const server = await createTestDatabase();
+  onTestFinished(server.stop);
+  const database = openDatabase(server.url, createLog({ level: "silent", format: "json" }));
+  onTestFinished(() => database.end());
+  const open = () =>
+    createChat({
+      database,
+      log,
+      webhookUrlOf: () => webhookUrl,
+      spacingMs,
+      ...(giveUpAfterMs !== undefined && { giveUpAfterMs }),
+    });
+  let chatServices = open();
+  const serve = (port: number) => {
+    const { services, delivery } = chatServices;
+    delivery.start();
+    return serveEndpoint({ host: "127.0.0.1", port, services, identityKeys: [], log });
+  };
   let worker = await serve(0);
   onTestFinished(() => worker.stop());
+  onTestFinished(() => chatServices.delivery.stop());
   const { adminUrl, ingressUrl } = restate;
   await registerWorker({ adminUrl, workerUrl: worker.url, revision: "chat" });
 
@@ -62,8 +71,13 @@ export async function startChatBench(options: BenchOptions = {}) {
     chat,
     restate,
     logLines,
-    /** What the delivery log was sent, in order. */
-    records,
+    /** The records of events. */
+    readRecords: async () => {
+      const { rows } = await database.query(
+        "SELECT event_id AS id, status, cause FROM alert_events",
+      );
+      return rows as { id: string; status: string; cause: string | null }[];
+    },
     send: async (messages: Notice[]) => {
       const answer = await fetch(`${ingressUrl}/test.Relay/all/send`, {
         method: "POST",
@@ -76,14 +90,16 @@ export async function startChatBench(options: BenchOptions = {}) {
     /** Ends the worker with whatever it is doing, and starts it again. */
     restartWorker: async () => {
       const port = Number(new URL(worker.url).port);
+      await chatServices.delivery.stop();
       await worker.stop();
+      chatServices = open();
       worker = await serve(port);
     },
-    /** Everything Restate has stored about the channel, as text: journals, states, failures. */
+    /** Everything that is stored of queues and events, as text. */
     readStored: async (): Promise<string> => {
-      const tables = ["sys_journal", "sys_invocation", "state"];
-      const answers = tables.map((table) => queryRestate(adminUrl, `SELECT * FROM ${table}`));
-      return JSON.stringify(await Promise.all(answers));
+      const tables = ["alert_outbox", "alert_queues", "alert_events"];
+      const answers = tables.map((table) => database.query(`SELECT * FROM ${table}`));
+      return JSON.stringify((await Promise.all(answers)).map(({ rows }) => rows));
     },
   };
 }

@@ -60,7 +60,6 @@ export function aSnapshot(changes: Partial<CheckSnapshot> = {}): CheckSnapshot {
   return {
     checkId: "verify-key",
     kind: "api",
-    takenAtMs: 0,
     status: "ok",
     sinceMs: 0,
     lastAtMs: 0,

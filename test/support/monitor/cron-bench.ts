@@ -11,12 +11,14 @@ import { startCron } from "#cron/internal.ts";
 import { createCronMetrics, createPingHeartbeat } from "#cron/metrics.ts";
 import type { Jobs } from "#cron/object.ts";
 import { createCronServices } from "#cron/run.ts";
+import { openDatabase } from "#kernel/database.ts";
 import { type JobSuccess, jobHeartbeats } from "#monitor/internal.ts";
 import { notifyHeartbeats } from "#monitor/start.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
 import { createChat } from "../alerts/chat.ts";
 import { startFakeChat } from "../alerts/fake-chat.ts";
+import { createTestDatabase } from "../run/shared-postgres.ts";
 import { queryRestate } from "../servers/restate-query.ts";
 import { startTestRestate } from "../servers/servers.ts";
 import { postSigned, readActor } from "../signed-call.ts";
@@ -43,6 +45,13 @@ export async function startCronBench({
   const logLines: string[] = [];
   const log = pino({ level: "debug" }, { write: (line) => logLines.push(line) });
   const successes = new Map<string, JobSuccess>();
+  const server = await createTestDatabase();
+  onTestFinished(server.stop);
+  const database = openDatabase(server.url, log);
+  onTestFinished(() => database.end());
+  const notices = createChat({ database, log, webhookUrlOf: () => chat.url });
+  notices.delivery.start();
+  onTestFinished(notices.delivery.stop);
   const services = [
     noting(successes),
     ...createCronServices({
@@ -53,7 +62,7 @@ export async function startCronBench({
       pingHeartbeat: createPingHeartbeat({ minTimeout: 10, maxTimeout: 10 }),
       metrics: createCronMetrics(registry),
     }),
-    ...createChat({ webhookUrlOf: () => chat.url }),
+    ...notices.services,
   ];
   const serve = (port: number) =>
     serveEndpoint({ host: "127.0.0.1", port, services, identityKeys: [], log });

@@ -2,32 +2,34 @@
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import { implement } from "@restatedev/restate-sdk";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { onTestFinished } from "vitest";
 import type { SendToChannel } from "#alerts/channels/message.ts";
-import { type AlertOrder, alertDelivery, type RolloutMark } from "#alerts/contract.ts";
-import { type AlertDeliveryParts, createAlertDelivery } from "#alerts/services.ts";
+import type { AlertOrder, DrillOutcome, RolloutMark } from "#alerts/contract.ts";
+import type { Order } from "#alerts/order.ts";
+import { enqueue } from "#alerts/outbox.ts";
+import { type AlertParts, createAlertServices } from "#alerts/services.ts";
+import { onceAtATime } from "#kernel/async.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
+import { patience, sendToRestate } from "#kernel/restate.ts";
 import type { ApiCheck, Heartbeat, ReadDefinitions } from "#monitor/contract.ts";
-import { drillObject } from "#monitor/drills/internal.ts";
-import { createSendDeadlines, watchDeadlines } from "#monitor/heartbeat/deadline-watch.ts";
-import { createDeadlines } from "#monitor/heartbeat/deadlines.ts";
+import { drillService } from "#monitor/drills/contract.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
-import { createSendPing, createTakePing } from "#monitor/heartbeat/pings.ts";
+import { createTakePing } from "#monitor/heartbeat/pings.ts";
 import { createRunners } from "#monitor/locations/runners.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
 import { createRunCheck } from "#monitor/probe/run-check.ts";
-import { createResultReader } from "#monitor/results/read.ts";
-import { createResultWriter } from "#monitor/results/record.ts";
+import { savePings } from "#monitor/results/record.ts";
+import { readSnapshots } from "#monitor/results/snapshots.ts";
 import { createMonitorServices } from "#monitor/services.ts";
-import { retireRemoved, startMonitor } from "#monitor/start.ts";
+import { startMonitor } from "#monitor/start.ts";
+import { createOwner } from "#monitor/state/owner.ts";
+import { watchStates } from "#monitor/state/watch.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
 import { noLinks } from "../alerts/alert-builders.ts";
 import { createTestDatabase } from "../run/shared-postgres.ts";
-import { queryRestate } from "../servers/restate-query.ts";
 import { startTestRestate } from "../servers/servers.ts";
 import { postSigned, readActor } from "../signed-call.ts";
 import { waitFor } from "../wait-for.ts";
@@ -59,44 +61,69 @@ export async function startMonitorBench(options: BenchOptions) {
   onTestFinished(() => database.end());
   const target = await startTarget();
   const orders: AlertOrder[] = [];
+  const sentNow: Order[] = [];
   const situation: { rollout: RolloutMark | null } = { rollout: null };
-  const recorder = createResultWriter(database);
-  const inbox = createInbox({ database, readDefinitions, recordPings: recorder.pings });
-  const deadlines = createDeadlines(database);
-  const runners = createRunners(database);
-  // One for all workers: what an earlier one noted is known to the next.
-  const wentOn: string[] = [];
+  /** Known once Restate is started. */
+  const urls = { ingress: "" };
+  const notifyDrill = ({ drill, ...outcome }: DrillOutcome) =>
+    sendToRestate(
+      `${urls.ingress}/${drillService}/${drill}/noted`,
+      { drill, ...outcome },
+      patience.caller,
+    );
   const delivery =
-    options.send === undefined
-      ? [notingDelivery(orders, wentOn)]
-      : realDelivery({ database, send: options.send, recordAccepted: recorder.delivered });
+    options.send && createAlertServices(deliveryOf({ database, log, notifyDrill, ...options }));
+  delivery?.delivery.start();
+  onTestFinished(async () => delivery?.delivery.stop());
+  const wentOn: string[] = [];
+  const drain = onceAtATime(() => drainOutbox(database, { orders, wentOn }));
+  const runners = createRunners(database);
+  const whyOff = ({ id }: { id: string }) => (inactive.includes(id) ? ["monitor.key"] : []);
+  const readSecret = secretsFrom({ KEY: "the-key", ROOT_KEY: "the-root-key" });
+  const runCheck = createRunCheck({
+    probe: createProbe(),
+    target: { baseUrl: target.url, readSecret },
+    location: "local",
+    nowMs: Date.now,
+  });
+  const { failedAtPercent = 0 } = options;
+  const { states, outage } = createOwner({
+    database,
+    readDefinitions,
+    whyOff,
+    readRollout: async () => situation.rollout,
+    readFurther: runners.expected,
+    settings: { location: "local", failedAtPercent, runsHere: true },
+    runCheck,
+    sendNow: async (order) => sentNow.push(order),
+    wakeDelivery: () => void (delivery === undefined ? drain() : delivery.delivery.wake()),
+    count: () => {},
+    log,
+  });
+  const inbox = createInbox({
+    database,
+    recordPings: (pings) => savePings(database, pings),
+    decide: states.decide,
+  });
   const services = [
     ...createMonitorServices({
+      states,
       readDefinitions,
-      recorder,
       readActor,
-      readRollout: async () => situation.rollout,
-      failedAtPercent: options.failedAtPercent ?? 0,
-      location: "local",
-      runCheck: createRunCheck({
-        probe: createProbe(),
-        target: {
-          baseUrl: target.url,
-          readSecret: secretsFrom({ KEY: "the-key", ROOT_KEY: "the-root-key" }),
-        },
-        location: "local",
-        nowMs: Date.now,
-      }),
-      whyOff: ({ id }) => (inactive.includes(id) ? ["monitor.key"] : []),
-      runners,
+      whyOff,
+      runCheck,
       inbox,
-      adopt: deadlines.adopt,
       pingUrl: null,
+      pingOurs: inbox.pingOurs,
+      enqueue: (given) => enqueue(database, given).then(() => void delivery?.delivery.wake()),
+      runners,
+      location: "local",
     }),
-    ...delivery,
+    ...(delivery?.services ?? []),
   ];
   const restate = await startTestRestate({ services: [], alwaysReplay });
   onTestFinished(restate.stop);
+  urls.ingress = restate.ingressUrl;
   const serve = (port: number) =>
     serveEndpoint({
       host: "127.0.0.1",
@@ -105,11 +132,11 @@ export async function startMonitorBench(options: BenchOptions) {
       identityKeys: [],
       log,
     });
-  let worker = await serve(0);
+  const worker = await serve(0);
   onTestFinished(() => worker.stop());
   const { adminUrl, ingressUrl } = restate;
   await registerWorker({ adminUrl, workerUrl: worker.url, revision: "monitor" });
-  let watch = watchDeadlines({ deadlines, send: createSendDeadlines(ingressUrl), log });
+  let watch = watchStates({ states, outage, log });
   onTestFinished(() => watch.stop());
 
   return {
@@ -124,24 +151,23 @@ export async function startMonitorBench(options: BenchOptions) {
     situation,
     runners,
     inbox,
+    states,
+    /** Orders that were sent while the database was away. */
+    sentNow,
     start: async () => {
       await watch.stop();
-      watch = await startMonitor(ingressUrl, { readDefinitions, deadlines, log });
-      const reader = createResultReader(database, { failedAtPercent: 0 });
-      await retireRemoved(ingressUrl, { readDefinitions, known: await reader.watched() });
+      watch = await startMonitor(ingressUrl, { readDefinitions, states, outage, log });
     },
-    takePing: createTakePing({
-      inbox,
-      send: createSendPing(ingressUrl),
-      log,
-      nowMs: Date.now,
-    }),
+    takePing: createTakePing({ inbox, log, nowMs: Date.now }),
     /** `by`: the name that the gateway signed; absent: the call did not come through it. */
     call: (path: string, body: object = {}, by?: string) =>
       callIngress(`${ingressUrl}/${path}`, body, by),
     results: () => readResults(database),
     untilOrders: (count: number) =>
-      waitFor(() => orders.length >= count, { withinMs: 60_000, what: `${count} events` }),
+      waitFor(() => drain().then(() => orders.length >= count), {
+        withinMs: 60_000,
+        what: `${count} events`,
+      }),
     untilResults: (count: number) =>
       waitFor(async () => (await readResults(database)).length >= count, {
         withinMs: 60_000,
@@ -158,58 +184,42 @@ export async function startMonitorBench(options: BenchOptions) {
         },
         { withinMs: 10_000, what: `${heartbeat} to be well` },
       ),
-    /** The suppression that the object of an API check has had recorded last; null: none, or its end. */
-    told: async (check: string): Promise<unknown> => {
-      const key = `service_name = 'vedette.v1.ApiCheck' AND service_key = '${check}'`;
-      const [row] = await queryRestate(
-        adminUrl,
-        `SELECT value_utf8 FROM state WHERE ${key} AND key = 'told-suppression'`,
-      );
-      return JSON.parse(row?.["value_utf8"] ?? "null");
-    },
-    snapshot: (check: string) => readSnapshot(database, check),
-    /** Serves other definitions from now on, which its objects read when they are told. */
+    /** The suppression of a check that was recorded last; null: none, or its end. */
+    recorded: async (check: string) => (await readRow(database, check))?.recorded ?? null,
+    row: (check: string) => readRow(database, check),
+    snapshot: async (check: string): Promise<Answer> =>
+      (await readSnapshots(database, await readDefinitions())).get(check),
+    /** Serves other definitions from now on, which checks follow with their next decision. */
     define: (changed: Partial<Defined>) => {
       definitions = { ...definitions, ...changed };
     },
-    /** Ends the worker with whatever it is doing, until it is started again. */
-    stopWorker: () => worker.stop(),
-    /** Ends the worker with whatever it is doing, and starts it again, with other definitions if given. */
-    restartWorker: async (changed: Partial<Defined> = {}) => {
-      definitions = { ...definitions, ...changed };
-      const port = Number(new URL(worker.url).port);
-      await worker.stop();
-      worker = await serve(port);
-    },
+    /** Has all checks follow the definitions. */
+    follow: () => states.decideAll(),
+    /** Decides nothing that is due until it is started again. */
+    stopWatch: () => watch.stop(),
   };
 }
 
-/** Stands for the delivery: notes what it is handed, each invocation once. */
-function notingDelivery(orders: AlertOrder[], wentOn: string[]) {
-  const noted = new Set<string>();
-  return implement(alertDelivery, {
-    handlers: {
-      enqueue: async (ctx, order) => {
-        await ctx.run("note", async () => {
-          // A step that was killed before it was journaled comes again; another invocation is a duplicate.
-          if (!noted.has(ctx.request().id)) orders.push(order);
-          noted.add(ctx.request().id);
-        });
-        return null;
-      },
-      goOn: async (ctx) => {
-        wentOn.push(ctx.key);
-        return null;
-      },
-    },
-  });
+type Drained = { orders: AlertOrder[]; wentOn: string[] };
+
+/** Stands for the delivery: takes what is in the outbox. */
+async function drainOutbox(database: Database, { orders, wentOn }: Drained): Promise<void> {
+  const { rows } = await database.query(
+    "WITH taken AS (DELETE FROM alert_outbox RETURNING *) SELECT * FROM taken ORDER BY seq",
+  );
+  for (const { queue, order_ } of rows) {
+    if (order_ === null) wentOn.push(queue);
+    else orders.push(order_);
+  }
 }
 
-function realDelivery(
-  parts: Pick<AlertDeliveryParts, "database" | "send" | "recordAccepted">,
-): ReturnType<typeof createAlertDelivery> {
-  return createAlertDelivery({
+type Delivering = Pick<AlertParts, "database" | "log" | "notifyDrill"> & { send?: SendToChannel };
+
+function deliveryOf({ send, ...parts }: Delivering): AlertParts {
+  return {
     ...parts,
+    send: send ?? (async () => ({ kind: "unconfigured" })),
+    recordAccepted: async () => {},
     sourceOf: () => undefined,
     linkTo: noLinks,
     attemptTimeoutMs: 1_000,
@@ -220,8 +230,7 @@ function realDelivery(
     webhookUrlOf: () => "",
     channelsOf: () => [],
     readChannels: async () => [],
-    notifyDrill: (ctx, news) => ctx.sendClient(drillObject, news.drill).noted(news),
-  });
+  };
 }
 
 async function startTarget() {
@@ -280,10 +289,7 @@ async function readResults(database: Database): Promise<Row[]> {
   }));
 }
 
-async function readSnapshot(database: Database, check: string): Promise<Answer> {
-  const { rows } = await database.query(
-    "SELECT snapshot FROM check_snapshots WHERE check_id = $1",
-    [check],
-  );
-  return rows[0]?.snapshot;
+async function readRow(database: Database, check: string): Promise<Answer> {
+  const { rows } = await database.query("SELECT row FROM check_states WHERE id = $1", [check]);
+  return rows[0]?.row;
 }

@@ -25,9 +25,9 @@ export const freePorts = {
 
 /**
  * Starts the program with one sentinel, free ports and no analytics, and waits until it is ready; `environment`
- * goes over these.
+ * goes over these. `main`: of another checkout.
  */
-export async function startProgram(environment: Record<string, string> = {}) {
+export async function startProgram(environment: Record<string, string> = {}, main = entry) {
   const dir = makeTempDir();
   const endpointsFile = path.join(dir.path, "endpoints.json");
   let child: ChildProcess | undefined;
@@ -37,7 +37,7 @@ export async function startProgram(environment: Record<string, string> = {}) {
   /** `changes`: of the environment, for this start; undefined: without the variable. */
   const start = async (changes: Record<string, string | undefined> = {}) => {
     const outputBefore = output.length;
-    const started = spawn(process.execPath, [entry, "start"], {
+    const started = spawn(process.execPath, [main, "start"], {
       env: {
         PATH: process.env["PATH"],
         ...freePorts,

@@ -105,6 +105,8 @@ export async function startRolloutBench(options: BenchOptions = {}) {
     ]),
   );
   const counted = countSteps(fleets);
+  const notices = createChat({ database, webhookUrlOf: () => chat.url, ...options.chat });
+  notices.delivery.start();
   const restate = await startTestRestate({
     alwaysReplay,
     services: [
@@ -116,7 +118,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
         readActor,
         requireOperator: () => {},
       }),
-      ...createChat({ webhookUrlOf: () => chat.url, ...options.chat }),
+      ...notices.services,
       testService,
       ...createRolloutServices({
         fleets: [...listings].map(([name, { list }]) => ({
@@ -209,6 +211,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
     stop: async () => {
       fleet.release();
       await restate.stop();
+      await notices.delivery.stop();
       await database.end();
       await server.stop();
       await chat.stop();

@@ -1,4 +1,4 @@
-/** Stands between Restate and a worker, and ends the worker when so many pieces of data have passed. */
+/** Stands between a server and a worker, and ends the worker when so many pieces of data have passed. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 

@@ -3,19 +3,11 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { eventIdOf } from "#alerts/order.ts";
 import type { Outcome } from "#alerts/outcome.ts";
-import {
-  add,
-  applyOutcome,
-  emptyQueue,
-  type Queue,
-  retry,
-  type Step,
-  wake,
-} from "#alerts/queue.ts";
+import { applyOutcome, emptyQueue, fold, type Queue, retry, type Step } from "#alerts/queue.ts";
 import { buildOrder } from "../../support/alerts/alert-builders.ts";
 
-/** What happens to the check's object, and how requests end; `lost`: accepted, but no one knows. */
-const act = fc.constantFrom("alert", "timer", "stale timer", "repeat", "redeliver" as const);
+/** What happens to the check's queue, and how requests end; `lost`: accepted, but no one knows. */
+const act = fc.constantFrom("alert", "burst", "due", "repeat", "redeliver" as const);
 const end = fc.constantFrom("accepted", "retry", "refused", "token", "lost", "killed" as const);
 const happening = fc.record({
   act: fc.oneof({ weight: 3, arbitrary: fc.constant("alert" as const) }, act),
@@ -35,7 +27,7 @@ const outcomes: Record<Exclude<End, "killed">, Outcome> = {
   lost: { kind: "retry", cause: "not reached: ECONNRESET" },
 };
 
-/** One check in front of its receiver: whatever is called makes the request that is due itself. */
+/** One check in front of its receiver: whoever takes its queue makes the request that is due. */
 function play(happenings: readonly Happening[]) {
   let queue: Queue = emptyQueue;
   let sent = 0;
@@ -51,28 +43,35 @@ function play(happenings: readonly Happening[]) {
     take(step);
     if (step.post === null) return;
     if (how === "accepted" || how === "lost") received.push(eventIdOf(step.post.order));
-    // Not even its end is known: only the timer is left.
+    // Not even its end is known: its lease ends, and it is due again.
     if (how === "killed") return;
-    const settlement = { outcome: outcomes[how], beganAtMs: 0, atMs: 0, random: 0 };
-    // What is due then is due in a call of its own, which stands beside the timer and rings as it does.
-    take(applyOutcome(queue, settlement, giveUpAfterMs));
+    const { sequence } = step.post;
+    const ended = { sequence, outcome: outcomes[how], atMs: 0, random: 0 };
+    // The next attempt is made when the queue is taken again.
+    take(applyOutcome(queue, ended, giveUpAfterMs));
+  };
+  const next = () => {
+    const kind = sent % 2 === 0 ? ("opened" as const) : ("resolved" as const);
+    sent += 1;
+    return buildOrder({ kind, episode: Math.ceil(sent / 2) });
   };
   const acts: Record<Happening["act"], (how: End) => void> = {
-    alert: (how) => {
-      const kind = sent % 2 === 0 ? "opened" : "resolved";
-      proceed(add(queue, buildOrder({ kind, episode: Math.floor(sent / 2) + 1 }), 0), how);
-      sent += 1;
+    alert: (how) => proceed(fold(queue, { orders: [next()], isDue: false, nowMs: 0 }), how),
+    burst: (how) => {
+      const orders = [next(), next(), next()];
+      proceed(fold(queue, { orders, isDue: true, nowMs: 0 }), how);
     },
-    timer: (how) => proceed(wake(queue, queue.generation), how),
-    "stale timer": (how) => proceed(wake(queue, queue.generation - 1), how),
+    due: (how) => proceed(fold(queue, { orders: [], isDue: true, nowMs: 0 }), how),
     repeat: (how) => {
       const [head] = queue.waiting;
-      if (head !== undefined) proceed(add(queue, head.order, 0), how);
+      const orders = head === undefined ? [] : [head.order];
+      proceed(fold(queue, { orders, isDue: false, nowMs: 0 }), how);
     },
     redeliver: () => {
       const [dead] = queue.dead;
       const answer = dead && retry(queue, eventIdOf(dead.order), 0);
-      if (answer !== undefined && answer !== null && answer !== "superseded") take(answer.step);
+      if (answer === undefined || answer === null || answer === "superseded") return;
+      take({ ...answer, post: null, retryAfterMs: null });
     },
   };
   for (const { act, end } of happenings) acts[act](end);
@@ -84,7 +83,7 @@ function play(happenings: readonly Happening[]) {
     /** From here on nothing is refused and no one is killed. */
     calmDown: () => {
       for (let i = 0; i < 10 * happenings.length && queue.waiting.length > 0; i += 1) {
-        acts.timer("accepted");
+        acts.due("accepted");
       }
     },
   };

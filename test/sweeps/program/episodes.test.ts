@@ -105,7 +105,7 @@ async function ask(path: string) {
   return answer.json() as Promise<Record<string, never>>;
 }
 
-/** A success of which the object was not told, since Restate was away, is made good by the next. */
+/** A success that was not taken while something was killed is made good by the next. */
 const untilWell = (check: string) =>
   waitFor(
     async () => {

@@ -17,7 +17,7 @@ const victims = [
   "target_service_name = 'vedette.v1.SentinelService'",
   "target_service_name = 'vedette.v1.RolloutCapture'",
   "target_service_name = 'vedette.v1.RolloutWatch'",
-  "target_service_name IN ('vedette.v1.Notices', 'vedette.v1.AlertDelivery')",
+  "target_service_name = 'vedette.v1.Notices'",
   "target_handler_name IN ('record', 'advance', 'launchBatch', 'repair', 'freeze', 'begin')",
 ];
 

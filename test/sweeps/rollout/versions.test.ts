@@ -37,7 +37,7 @@ const edits = {
     to: '  await ctx.run("new-step", () => 1);\n  const failure = await endOf(ctx, [run.runner]);',
   },
   history: { file: "rollout/history/store.ts", from: '"save-rollout"', to: '"write-rollout"' },
-  chat: { file: "alerts/object.ts", from: '"post-event"', to: '"send-event"' },
+  notice: { file: "alerts/services.ts", from: '"enqueue-notice"', to: '"add-notice"' },
 } satisfies Record<string, Edit>;
 
 let images = 0;
@@ -301,7 +301,7 @@ describe("a rollout under way while the program is replaced by one with another 
     const { rollout_id: rolloutId } = await untilState("completed");
     await waitFor(() => bench.chat.isAnsweredByScript(), { withinMs: 20_000, what: "attempts" });
 
-    await replace(edits.chat);
+    await replace(edits.notice);
 
     const titles = await waitFor(
       () => {
@@ -324,7 +324,7 @@ function neededAddresses(): string {
 }
 
 const ours = `target_service_name LIKE 'vedette.v1.Rollout%' OR target_service_name IN
-  ('vedette.v1.SentinelRolloutService', 'vedette.v1.SentinelService', 'vedette.v1.AlertDelivery')`;
+  ('vedette.v1.SentinelRolloutService', 'vedette.v1.SentinelService', 'vedette.v1.Notices')`;
 
 const followed = "SELECT DISTINCT id FROM sys_journal WHERE name = 'observe'";
 
@@ -332,4 +332,4 @@ const unfinished = `SELECT id FROM sys_invocation
   WHERE (${ours}) AND status NOT IN ('completed', 'scheduled')`;
 
 const heldKeys = `SELECT service_name FROM sys_keyed_service_status
-  WHERE service_name LIKE 'vedette.v1.Sentinel%' OR service_name = 'vedette.v1.AlertDelivery'`;
+  WHERE service_name LIKE 'vedette.v1.Sentinel%' OR service_name = 'vedette.v1.Notices'`;

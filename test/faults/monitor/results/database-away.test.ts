@@ -1,5 +1,6 @@
 /** What is asked of checks, alerts and places while no database is there. */
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { createQueueStore } from "#alerts/queue-store.ts";
 import { createAlertEvents } from "#alerts/services.ts";
 import { createEventStore } from "#alerts/store.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
@@ -7,7 +8,7 @@ import { createLog } from "#kernel/log.ts";
 import { createRunnerRegistry, createRunners } from "#monitor/locations/runners.ts";
 import { createResultReader } from "#monitor/results/read.ts";
 import { createCheckReads } from "#monitor/results/service.ts";
-import { createViewChecks } from "#monitor/results/view.ts";
+import { createFindChecks, createViewChecks } from "#monitor/results/view.ts";
 import { createBackupStore } from "#routing/incident/backups.ts";
 import { createAlertRoutesObject } from "#routing/incident/object.ts";
 import { freePort } from "../../../support/free-port.ts";
@@ -16,11 +17,12 @@ import { always } from "../../../support/monitor/standard-definitions.ts";
 import { startTestRestate, type TestRestate } from "../../../support/servers/servers.ts";
 import { readActor } from "../../../support/signed-call.ts";
 
+const log = createLog({ level: "silent", format: "json" });
+
 let database: Database;
 let restate: TestRestate;
 
 beforeAll(async () => {
-  const log = createLog({ level: "silent", format: "json" });
   database = openDatabase(`postgres://nobody@127.0.0.1:${await freePort()}/none`, log);
   restate = await startTestRestate({ services: servicesOf(database) });
 });
@@ -39,9 +41,17 @@ function servicesOf(away: Database) {
     createCheckReads({
       ...common,
       viewChecks: createViewChecks({ ...common, whyOff: () => [] }),
+      findChecks: createFindChecks({ ...common, whyOff: () => [] }),
     }),
     createAlertEvents({
-      store: createEventStore(away, { keepDays: 30 }),
+      store: createEventStore(away),
+      queues: createQueueStore({
+        database: away,
+        giveUpAfterMs: 1,
+        recordAccepted: async () => {},
+        log,
+      }),
+      wake: () => {},
       preview: async () => undefined,
       test: {
         readChannels: async () => [],

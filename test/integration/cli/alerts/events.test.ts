@@ -1,5 +1,11 @@
 /** `vedette alerts`, its half about events, against a whole program and a receiver that refuses. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { AlertOrder } from "#alerts/contract.ts";
+import { routeOrder } from "#alerts/order.ts";
+import { enqueue } from "#alerts/outbox.ts";
+import { runningDatabaseUrl } from "#embedded/running.ts";
+import { type Database, openDatabase } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
 import { buildEpisode, buildOrder } from "../../../support/alerts/alert-builders.ts";
 import { type AlertReceiver, startAlertReceiver } from "../../../support/alerts/alert-receiver.ts";
 import { runVedette } from "../../../support/program/command.ts";
@@ -8,6 +14,7 @@ import { waitFor } from "../../../support/wait-for.ts";
 
 let receiver: AlertReceiver;
 let program: Program;
+let database: Database;
 
 beforeAll(async () => {
   receiver = await startAlertReceiver();
@@ -16,9 +23,12 @@ beforeAll(async () => {
     VEDETTE_ALERTS__PRODUCTION__SOURCE_ID: receiver.sourceId,
     VEDETTE_ALERTS__PRODUCTION__TOKEN: receiver.token,
   });
+  const log = createLog({ level: "silent", format: "json" });
+  database = openDatabase(runningDatabaseUrl(program.dataDir), log);
 });
 
 afterAll(async () => {
+  await database?.end();
   await program?.dispose();
   await receiver?.stop();
 });
@@ -36,17 +46,15 @@ beforeEach(() => {
 const vedette = (...args: string[]) =>
   runVedette(["alerts", ...args], { VEDETTE_DATA_DIR: program.dataDir });
 
-const enqueue = async (orders: object[]) => {
-  for (const order of orders) {
-    const { restate_ingress } = program.endpoints();
-    const answer = await fetch(`${restate_ingress}/vedette.v1.AlertDelivery/${checkId}/enqueue`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${program.token()}`, "content-type": "application/json" },
-      body: JSON.stringify(order),
-    });
-    expect(answer.status).toBe(200);
-  }
-};
+/** As the checks do it. */
+const enqueueAll = (orders: AlertOrder[]) =>
+  enqueue(
+    database,
+    orders.flatMap((given) => {
+      const order = routeOrder(given);
+      return order === null ? [] : { queue: checkId, order };
+    }),
+  );
 
 const listOf = async (...args: string[]) => {
   const { stdout } = await vedette(...args, "--check", checkId, "--json");
@@ -68,7 +76,7 @@ const untilStatus = (kind: string, status: string) =>
 
 const bury = async () => {
   receiver.script.push({ status: 422, body: { type: "validation_error" } });
-  await enqueue(buildEpisode({ checkId }));
+  await enqueueAll(buildEpisode({ checkId }));
   await untilStatus("resolved", "dead");
 };
 
@@ -83,7 +91,7 @@ describe("vedette alerts", () => {
   });
 
   it("events lists what was accepted, with its delay", async () => {
-    await enqueue([buildOrder({ checkId, openedAtMs: Date.now() })]);
+    await enqueueAll([buildOrder({ checkId, openedAtMs: Date.now() })]);
     await untilStatus("opened", "accepted");
 
     const { stdout, code } = await vedette("events", "--check", checkId);
@@ -134,7 +142,7 @@ describe("vedette alerts", () => {
   });
 
   it("redeliver of an event that was accepted is refused in one line, exit code 1", async () => {
-    await enqueue([buildOrder({ checkId })]);
+    await enqueueAll([buildOrder({ checkId })]);
     await untilStatus("opened", "accepted");
 
     const { stdout, code } = await vedette("redeliver", `${checkId}:1:opened`);

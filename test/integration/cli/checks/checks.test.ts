@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { runningDatabaseUrl } from "#embedded/running.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { createResultWriter, type ResultWriter } from "#monitor/results/record.ts";
-import { aCheckResult, aSnapshot } from "../../../support/monitor/check-builders.ts";
+import { aCheckResult } from "../../../support/monitor/check-builders.ts";
+import { anApiRow, saveRecords, saveRow } from "../../../support/monitor/check-rows.ts";
 import { childLimitMs, entry, runVedette } from "../../../support/program/command.ts";
 import { type Program, startProgram } from "../../../support/program/program.ts";
 import { tempDir } from "../../../support/temp-dir.ts";
@@ -18,32 +18,29 @@ const minute = 60_000;
 
 let program: Program;
 let database: Database;
-let recorder: ResultWriter;
 /** Two hours ago, on a full minute. */
 let startMs: number;
 
-/** The place is one that the program itself does not run at, and the snapshots are newer than its own. */
+/** The place is one that the program itself does not run at. */
 beforeAll(async () => {
   program = await startProgram();
   const log = createLog({ level: "silent", format: "json" });
   database = openDatabase(runningDatabaseUrl(program.dataDir), log);
-  recorder = createResultWriter(database);
   startMs = Math.floor(Date.now() / minute) * minute - 120 * minute;
-  await recorder.results(
-    Array.from({ length: 100 }, (_, i) =>
-      aCheckResult({
-        location: "fra",
-        scheduledAtMs: startMs + i * minute,
-        // The 11th and 12th run take 3 s, the others 1 to 100 ms.
-        durationMs: i === 10 || i === 11 ? 3_000 : i + 1,
-        ...((i === 10 || i === 11) && {
-          grade: "degraded",
-          cause: "slow",
-          reason: "took 3 s, degraded above 500 ms",
-        }),
+  const results = Array.from({ length: 100 }, (_, i) =>
+    aCheckResult({
+      location: "fra",
+      scheduledAtMs: startMs + i * minute,
+      // The 11th and 12th run take 3 s, the others 1 to 100 ms.
+      durationMs: i === 10 || i === 11 ? 3_000 : i + 1,
+      ...((i === 10 || i === 11) && {
+        grade: "degraded",
+        cause: "slow",
+        reason: "took 3 s, degraded above 500 ms",
       }),
-    ),
+    }),
   );
+  await saveRecords(database, { results });
 });
 
 afterAll(async () => {
@@ -53,9 +50,6 @@ afterAll(async () => {
 
 const vedette = (...args: string[]) =>
   runVedette(["checks", ...args], { VEDETTE_DATA_DIR: program.dataDir });
-
-/** Newer than what the program writes meanwhile, and not so far ahead that a wrong clock is suspected. */
-const futureMs = () => Date.now() + 5 * minute;
 
 const anAlert = (episode: number) => ({
   episode,
@@ -69,8 +63,15 @@ const anAlert = (episode: number) => ({
 describe("checks list", () => {
   it("shows the state, the last duration and the open alert of every check", async () => {
     const alert = anAlert(3);
-    const open = { status: "failed", lastDurationMs: 1_234, lastAtMs: Date.now(), alert } as const;
-    await recorder.snapshot(aSnapshot({ ...open, checkId: "liveness", takenAtMs: futureMs() }));
+    const fra = {
+      grade: "failed",
+      reportedAtMs: startMs,
+      durationMs: 1_234,
+      reason: null,
+    } as const;
+    const locations = { fra: { ...fra, tlsDaysLeft: null, isSilent: false } };
+    const open = { status: "failed", decidedRunMs: Date.now(), locations, alert } as const;
+    await saveRow(database, "liveness", anApiRow(open));
 
     // The list of the program's start is served for two seconds.
     let stdout = "";
@@ -113,7 +114,7 @@ describe("checks history", () => {
   it("lists the times in which the check was suppressed among its alerts", async () => {
     const reason = "fra: HTTP 503";
     const span = { by: "liveness", sinceMs: startMs + 90 * minute, untilMs: startMs + 91 * minute };
-    await recorder.suppressions("rate-limit", [{ ...span, reason }]);
+    await saveRecords(database, { suppressions: [{ checkId: "rate-limit", ...span, reason }] });
 
     const { stdout } = await vedette("history", "rate-limit");
     const { stdout: json } = await vedette("history", "rate-limit", "--json");
@@ -168,11 +169,11 @@ describe("checks replay", () => {
 
 describe("checks watch", () => {
   it("prints a line for a change, and ends with Ctrl-C", async () => {
-    const status = { checkId: "rate-limit", lastAtMs: Date.now() };
-    await recorder.snapshot(aSnapshot({ ...status, takenAtMs: futureMs() }));
+    const decidedRunMs = Date.now();
+    await saveRow(database, "rate-limit", anApiRow({ decidedRunMs }));
     // The program may answer with a list that it has read before.
     const isShown = async () => /rate-limit +ok/.test((await vedette("list")).stdout);
-    await waitFor(isShown, { withinMs: 20_000, what: "the snapshot in the list" });
+    await waitFor(isShown, { withinMs: 20_000, what: "the state in the list" });
     const child = spawn(process.execPath, [entry, "checks", "watch", "rate-limit"], {
       env: { PATH: process.env["PATH"], VEDETTE_DATA_DIR: program.dataDir },
       stdio: ["ignore", "pipe", "inherit"],
@@ -185,9 +186,8 @@ describe("checks watch", () => {
     });
     await waitFor(() => /rate-limit +ok/.test(said), { withinMs: 20_000, what: "the table" });
 
-    await recorder.snapshot(
-      aSnapshot({ ...status, takenAtMs: futureMs(), status: "failed", alert: anAlert(1) }),
-    );
+    const alert = anAlert(1);
+    await saveRow(database, "rate-limit", anApiRow({ decidedRunMs, status: "failed", alert }));
     const line = /rate-limit: ok -> failed \(alert opened: fra: connection refused\)/;
     await waitFor(() => line.test(said), { withinMs: 20_000, what: "the line of the change" });
     child.kill("SIGINT");

@@ -5,7 +5,7 @@ import { startMonitorRunner } from "#app/runner.ts";
 import { readConfig } from "#config.ts";
 import { createControl } from "#control/control.ts";
 import { createLog } from "#kernel/log.ts";
-import { createRunnerDoor, createSendReport } from "#monitor/locations/gateway.ts";
+import { createRunnerDoor } from "#monitor/locations/gateway.ts";
 import { startMonitorBench } from "../../../support/monitor/monitor-bench.ts";
 import { startEveryKind } from "../../../support/servers/every-kind.ts";
 import { waitFor } from "../../../support/wait-for.ts";
@@ -87,7 +87,7 @@ async function serveRunners(
     readChecks: async () => checks,
     whyOff: () => [],
     baseUrl: bench.target.url,
-    sendReport: createSendReport(ingressUrl),
+    report: bench.states.report,
     nowMs: Date.now,
   });
   const control = createControl({ ingressUrl, ingressToken: "the-token", log, doors: [door] });

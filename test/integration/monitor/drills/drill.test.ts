@@ -39,7 +39,6 @@ it("a test alert that all channels accept keeps the drill well", { timeout: 150_
   const notes = noteSent(() => ({ kind: "accepted" }));
   const bench = await startMonitorBench({ heartbeats: [drill], send: notes.send });
   await bench.start();
-  await bench.restartWorker();
 
   await waitFor(async () => (await bench.snapshot("weekly"))?.status === "ok", {
     withinMs: 80_000,

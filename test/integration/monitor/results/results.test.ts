@@ -2,16 +2,21 @@
 import { Registry } from "prom-client";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { AlertTransition } from "#alerts/contract.ts";
+import { inTransaction } from "#kernel/database.ts";
 import type { CheckResult } from "#monitor/contract.ts";
 import type { SuppressionSpan } from "#monitor/related.ts";
+import { saveEpisodes } from "#monitor/results/episodes.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
 import { countRecords } from "#monitor/results/metrics.ts";
 import { managePartitions } from "#monitor/results/partitions.ts";
 import { createResultReader } from "#monitor/results/read.ts";
-import { createResultWriter } from "#monitor/results/record.ts";
+import { savePings, writeEffects } from "#monitor/results/record.ts";
 import { runUpkeep } from "#monitor/results/upkeep.ts";
 import { readAlertTime, readDays } from "#monitor/results/uptime.ts";
-import { aCheckResult, aSnapshot } from "../../../support/monitor/check-builders.ts";
+import { newHeartbeatState } from "#monitor/rules/deadline.ts";
+import { type Effects, newEffects, newHeartbeatRow } from "#monitor/state/row.ts";
+import { aCheckResult } from "../../../support/monitor/check-builders.ts";
+import { anApiRow, saveRecords, saveRow } from "../../../support/monitor/check-rows.ts";
 import { always } from "../../../support/monitor/standard-definitions.ts";
 import { prepareDatabase } from "../../../support/run/prepare-database.ts";
 
@@ -26,11 +31,13 @@ const { database } = prepareDatabase();
 
 beforeEach(async () => {
   await database().query(
-    "TRUNCATE check_results, check_rollups, check_rollup_marks, check_missed_ticks, check_episodes, check_suppressions, check_snapshots",
+    "TRUNCATE check_results, check_rollups, check_rollup_marks, check_missed_ticks, check_episodes, check_suppressions, check_states",
   );
 });
 
-const recorder = () => createResultWriter(database());
+const write = (effects: Partial<Effects>) => saveRecords(database(), effects);
+const deliver = (event: AlertTransition, deliveredAtMs: number) =>
+  saveEpisodes(database(), [{ event, deliveredAtMs }]);
 const reader = () => createResultReader(database(), { failedAtPercent: 0 });
 const settings = { failedAtPercent: 0, resultDays: 30, minuteDays: 30, hourDays: 400 };
 const keep = (nowMs: number) => runUpkeep({ database: database(), settings, nowMs: () => nowMs });
@@ -80,7 +87,7 @@ describe("partitions", () => {
   });
 
   it("are dropped when all their rows are too old, and not before", async () => {
-    await recorder().results([aCheckResult({ scheduledAtMs: Date.UTC(2020, 0, 31) })]);
+    await write({ results: [aCheckResult({ scheduledAtMs: Date.UTC(2020, 0, 31) })] });
     const nowMs = Date.UTC(2020, 2, 1);
 
     await managePartitions(database(), { nowMs, keepDays: 30 });
@@ -102,17 +109,17 @@ describe("partitions", () => {
   });
 
   it("a result of a month that has none makes it", async () => {
-    await recorder().results([aCheckResult({ scheduledAtMs: Date.UTC(2035, 7, 1) })]);
+    await write({ results: [aCheckResult({ scheduledAtMs: Date.UTC(2035, 7, 1) })] });
 
     expect(await partitions()).toContain("check_results_2035_08");
   });
 
-  it("pings of months that have none make them, and each ping has its result and moves its snapshot", async () => {
-    await recorder().snapshot(aSnapshot({ kind: "heartbeat", checkId: "nightly", lastAtMs: null }));
+  it("pings of months that have none make them, and each ping has its result", async () => {
     const times = [Date.UTC(2034, 2, 31, 23, 59, 59, 999), Date.UTC(2034, 3, 1)];
 
-    await recorder().pings(
-      times.map((atMs) => ({ checkId: "nightly", atMs, dueAtMs: atMs + day })),
+    await savePings(
+      database(),
+      times.map((atMs) => ({ checkId: "nightly", atMs })),
     );
 
     const { rows } = await database().query(
@@ -122,10 +129,6 @@ describe("partitions", () => {
     expect(rows).toEqual(
       times.map((ms) => ({ scheduled_at: new Date(ms), started_at: new Date(ms), ...like })),
     );
-    expect((await reader().snapshots()).get("nightly")).toMatchObject({
-      lastAtMs: times[1],
-      dueAtMs: (times[1] ?? 0) + day,
-    });
     expect(await partitions()).toEqual(
       expect.arrayContaining(["check_results_2034_03", "check_results_2034_04"]),
     );
@@ -136,7 +139,7 @@ describe("partitions", () => {
     const places = Array.from({ length: 10 }, (_, i) => `place-${i}`);
 
     await Promise.all(
-      places.map((location) => recorder().results(everyMinute(1, atMs, { location }))),
+      places.map((location) => write({ results: everyMinute(1, atMs, { location }) })),
     );
 
     const { rows } = await database().query("SELECT count(*)::int AS n FROM check_results_2036_03");
@@ -159,7 +162,7 @@ describe("history", () => {
       tlsDaysLeft: 12,
     });
 
-    await recorder().results([result]);
+    await write({ results: [result] });
 
     expect((await reader().history({ check: "verify-key", limit: 10 })).results).toEqual([
       {
@@ -182,8 +185,8 @@ describe("history", () => {
   });
 
   it("a result that is recorded twice is stored once, as it was first", async () => {
-    await recorder().results([aCheckResult({ scheduledAtMs: noon })]);
-    await recorder().results([aCheckResult({ scheduledAtMs: noon, grade: "failed" })]);
+    await write({ results: [aCheckResult({ scheduledAtMs: noon })] });
+    await write({ results: [aCheckResult({ scheduledAtMs: noon, grade: "failed" })] });
 
     const { results } = await reader().history({ check: "verify-key", limit: 10 });
 
@@ -192,7 +195,7 @@ describe("history", () => {
 
   it("is read page by page, newest first, each result once", async () => {
     const places = ["ams", "fra", "iad"];
-    await recorder().results(places.flatMap((location) => everyMinute(5, noon, { location })));
+    await write({ results: places.flatMap((location) => everyMinute(5, noon, { location })) });
     const seen: string[] = [];
     let before: string | undefined;
 
@@ -210,7 +213,7 @@ describe("history", () => {
   it.each(["-200000-01-01T00:00:00Z/fra", "0000-01-01T00:00:00Z/fra", "2026-01-01T00:00:00Z/a\0b"])(
     "begins at the newest with %j, which is no cursor",
     async (before) => {
-      await recorder().results(everyMinute(2, noon));
+      await write({ results: everyMinute(2, noon) });
 
       const { results } = await reader().history({ check: "verify-key", limit: 10, before });
 
@@ -219,10 +222,12 @@ describe("history", () => {
   );
 
   it("is narrowed to a location, a grade and a time", async () => {
-    await recorder().results([
-      ...everyMinute(3, noon, { location: "fra", grade: "failed" }),
-      ...everyMinute(3, noon, { location: "iad" }),
-    ]);
+    await write({
+      results: [
+        ...everyMinute(3, noon, { location: "fra", grade: "failed" }),
+        ...everyMinute(3, noon, { location: "iad" }),
+      ],
+    });
 
     const { results } = await reader().history({
       check: "verify-key",
@@ -247,7 +252,7 @@ describe("charts", () => {
     const results = Array.from({ length: 100 }, (_, i) =>
       aCheckResult({ scheduledAtMs: noon, location: `place-${i}`, durationMs: i + 1 }),
     );
-    await recorder().results(results);
+    await write({ results: results });
 
     const { bucket_seconds, points } = await chartOf(1, noon + 30_000);
 
@@ -260,16 +265,18 @@ describe("charts", () => {
 
   it("have the mean of each phase", async () => {
     const phases = { dns: null, connect: null, tls: null, firstByte: 10, transfer: null };
-    await recorder().results([
-      aCheckResult({ scheduledAtMs: noon, location: "a", phases }),
-      aCheckResult({ scheduledAtMs: noon, location: "b", phases: { ...phases, firstByte: 20 } }),
-    ]);
+    await write({
+      results: [
+        aCheckResult({ scheduledAtMs: noon, location: "a", phases }),
+        aCheckResult({ scheduledAtMs: noon, location: "b", phases: { ...phases, firstByte: 20 } }),
+      ],
+    });
 
     expect((await chartOf(1, noon)).points[0]).toMatchObject({ first_byte_ms: 15, tls_ms: null });
   });
 
   it("are the same from minutes that were made as from the results", async () => {
-    await recorder().results(everyMinute(90, noon));
+    await write({ results: everyMinute(90, noon) });
     const nowMs = noon + 90 * minute;
     const live = await chartOf(6, nowMs);
 
@@ -280,7 +287,7 @@ describe("charts", () => {
   });
 
   it("of more than two days are made of hours", async () => {
-    await recorder().results(everyMinute(180, noon));
+    await write({ results: everyMinute(180, noon) });
 
     await keep(noon + 3 * hour);
     const { bucket_seconds, points } = await chartOf(72, noon + 3 * hour);
@@ -290,7 +297,7 @@ describe("charts", () => {
   });
 
   it("up to a time of the past leave out what came later, from minutes as from results", async () => {
-    await recorder().results(everyMinute(90, noon));
+    await write({ results: everyMinute(90, noon) });
     const until = new Date(noon + 20 * minute).toISOString();
     const read = (nowMs: number) => reader().chart({ check: "verify-key", hours: 1, until }, nowMs);
     const live = await read(noon + 90 * minute);
@@ -303,9 +310,9 @@ describe("charts", () => {
   });
 
   it("up to a time whose minutes are gone are made of hours", async () => {
-    await recorder().results(everyMinute(60, past));
+    await write({ results: everyMinute(60, past) });
     await keep(past + hour);
-    await recorder().results(everyMinute(1, past + 89 * day));
+    await write({ results: everyMinute(1, past + 89 * day) });
     await keep(past + 89 * day + hour);
     await keep(past + 90 * day);
     const until = new Date(past + hour).toISOString();
@@ -317,8 +324,8 @@ describe("charts", () => {
   });
 
   it("of one location leave the others out", async () => {
-    await recorder().results(everyMinute(10, noon, { location: "fra" }));
-    await recorder().results(everyMinute(10, noon, { location: "iad" }));
+    await write({ results: everyMinute(10, noon, { location: "fra" }) });
+    await write({ results: everyMinute(10, noon, { location: "iad" }) });
     await keep(noon + hour);
 
     const { points } = await chartOf(2, noon + hour, "fra");
@@ -327,9 +334,9 @@ describe("charts", () => {
   });
 
   it("include results that came late, after the minutes were made", async () => {
-    await recorder().results(everyMinute(10, noon, { location: "fra" }));
+    await write({ results: everyMinute(10, noon, { location: "fra" }) });
     await keep(noon + 11 * minute);
-    await recorder().results(everyMinute(10, noon, { location: "iad" }));
+    await write({ results: everyMinute(10, noon, { location: "iad" }) });
 
     await keep(noon + 13 * minute);
 
@@ -338,10 +345,10 @@ describe("charts", () => {
   });
 
   it("have no gap after a clock was a day ahead when they were made", async () => {
-    await recorder().results(everyMinute(30, noon));
+    await write({ results: everyMinute(30, noon) });
     await keep(noon + 30 * minute);
     await keep(noon + day);
-    await recorder().results(everyMinute(60, noon + 30 * minute));
+    await write({ results: everyMinute(60, noon + 30 * minute) });
     const nowMs = noon + 90 * minute;
 
     await keep(nowMs);
@@ -362,18 +369,18 @@ describe("charts", () => {
     };
     await keep(noon);
     expect(await untilMs()).toEqual([]);
-    await recorder().results(everyMinute(60, noon - 20 * day));
+    await write({ results: everyMinute(60, noon - 20 * day) });
 
     await keep(noon);
 
-    expect(await untilMs()).toEqual([noon, noon]);
+    expect(await untilMs()).toEqual([noon, noon, noon]);
     expect((await chartOf(24 * 30, noon)).points.map(({ results }) => results)).toEqual([60]);
   });
 
   it("last longer than the results they are made of", async () => {
-    await recorder().results(everyMinute(60, past));
+    await write({ results: everyMinute(60, past) });
     await keep(past + hour);
-    await recorder().results(everyMinute(1, past + 89 * day));
+    await write({ results: everyMinute(1, past + 89 * day) });
     await keep(past + 89 * day + hour);
 
     await keep(past + 90 * day);
@@ -383,12 +390,12 @@ describe("charts", () => {
   });
 
   it("and results are not lost to a clock that is years ahead for a while", async () => {
-    await recorder().results(everyMinute(60, past));
+    await write({ results: everyMinute(60, past) });
     await keep(past + hour);
     const aheadMs = past + 2 * 365 * day;
 
     await keep(aheadMs);
-    await recorder().results(everyMinute(60, aheadMs));
+    await write({ results: everyMinute(60, aheadMs) });
     await keep(aheadMs + 3 * hour);
 
     const { rows } = await database().query(
@@ -403,36 +410,42 @@ describe("charts", () => {
 
 describe("the last 24 hours", () => {
   const daysAt = (nowMs: number, failedAtPercent = 0) =>
-    readDays(database(), { nowMs, failedAtPercent });
+    readDays(database(), { nowMs, failedAtPercent, hasStrips: true });
 
   it("uptime is the share of runs that did not fail anywhere", async () => {
-    await recorder().results([
-      ...everyMinute(8, noon, { location: "fra" }),
-      ...everyMinute(8, noon, { location: "iad" }),
-      aCheckResult({ scheduledAtMs: noon + 8 * minute, location: "fra", grade: "failed" }),
-      aCheckResult({ scheduledAtMs: noon + 8 * minute, location: "iad" }),
-      aCheckResult({ scheduledAtMs: noon + 9 * minute, location: "fra", grade: "degraded" }),
-    ]);
+    await write({
+      results: [
+        ...everyMinute(8, noon, { location: "fra" }),
+        ...everyMinute(8, noon, { location: "iad" }),
+        aCheckResult({ scheduledAtMs: noon + 8 * minute, location: "fra", grade: "failed" }),
+        aCheckResult({ scheduledAtMs: noon + 8 * minute, location: "iad" }),
+        aCheckResult({ scheduledAtMs: noon + 9 * minute, location: "fra", grade: "degraded" }),
+      ],
+    });
 
     expect((await daysAt(noon + hour)).get("verify-key")?.runUptime).toBeCloseTo(90);
   });
 
   it("follows the quorum of the settings", async () => {
-    await recorder().results([
-      aCheckResult({ scheduledAtMs: noon, location: "fra", grade: "failed" }),
-      aCheckResult({ scheduledAtMs: noon, location: "iad" }),
-    ]);
+    await write({
+      results: [
+        aCheckResult({ scheduledAtMs: noon, location: "fra", grade: "failed" }),
+        aCheckResult({ scheduledAtMs: noon, location: "iad" }),
+      ],
+    });
 
     expect((await daysAt(noon + hour, 100)).get("verify-key")?.runUptime).toBe(100);
     expect((await daysAt(noon + hour, 50)).get("verify-key")?.runUptime).toBe(0);
   });
 
   it("the strip has 96 pieces with the worst grade of each, and nothing where nothing ran", async () => {
-    await recorder().results([
-      ...everyMinute(5, noon),
-      aCheckResult({ scheduledAtMs: noon + 20 * minute, grade: "failed" }),
-      aCheckResult({ scheduledAtMs: noon + 40 * minute, grade: "degraded" }),
-    ]);
+    await write({
+      results: [
+        ...everyMinute(5, noon),
+        aCheckResult({ scheduledAtMs: noon + 20 * minute, grade: "failed" }),
+        aCheckResult({ scheduledAtMs: noon + 40 * minute, grade: "degraded" }),
+      ],
+    });
 
     const strip = (await daysAt(noon + 45 * minute)).get("verify-key")?.strip ?? [];
 
@@ -447,7 +460,7 @@ describe("the last 24 hours", () => {
   });
 
   it("is the same before and after minutes are made of it", async () => {
-    await recorder().results(everyMinute(600, noon));
+    await write({ results: everyMinute(600, noon) });
     const nowMs = noon + 10 * hour;
     const live = await daysAt(nowMs);
 
@@ -456,20 +469,32 @@ describe("the last 24 hours", () => {
     expect(await daysAt(nowMs)).toEqual(live);
   });
 
+  it("has the same uptime without strips, from quarters of an hour, minutes and results", async () => {
+    await write({ results: everyMinute(20, noon) });
+    await write({ results: everyMinute(30, noon + 20 * minute, { grade: "failed" }) });
+    const nowMs = noon + 49 * minute;
+    const read = () => readDays(database(), { nowMs, failedAtPercent: 0, hasStrips: false });
+    const day = { strip: [], runUptime: 40 };
+    const live = await read();
+
+    await keep(nowMs);
+
+    expect([...live]).toEqual([["verify-key", day]]);
+    expect(await read()).toEqual(live);
+    expect((await daysAt(nowMs)).get("verify-key")?.runUptime).toBe(40);
+  });
+
   it("the time with an open alert counts from when it opened, or from a day ago", async () => {
-    await recorder().transition(aTransition({ openedAtMs: noon }));
+    await write({ transitions: [aTransition({ openedAtMs: noon })] });
 
     expect((await readAlertTime(database(), noon + 6 * hour)).get("verify-key")).toBeCloseTo(75);
     expect((await readAlertTime(database(), noon + 48 * hour)).get("verify-key")).toBeCloseTo(0);
   });
 
   it("the time with an open alert is a share of the time since the heartbeat was registered", async () => {
-    const registered = [new Date(noon - 2 * hour), new Date(noon)];
-    await database().query(
-      "INSERT INTO heartbeats (id, created_at, allowance, due_at) VALUES ('nightly', $1, '1 h', $2)",
-      registered,
-    );
-    await recorder().transition(aTransition({ checkId: "nightly", openedAtMs: noon }));
+    const state = newHeartbeatState(noon - 2 * hour);
+    await saveRow(database(), "nightly", { ...newHeartbeatRow(), state });
+    await write({ transitions: [aTransition({ checkId: "nightly", openedAtMs: noon })] });
 
     const percents = await readAlertTime(database(), noon + 6 * hour);
 
@@ -480,17 +505,14 @@ describe("the last 24 hours", () => {
 describe("the count of runs", () => {
   it("has each run of a location once, however often it is reported", async () => {
     const registry = new Registry();
-    const counted = countRecords(
-      (noteNew) => createResultWriter(database(), noteNew),
-      registry,
-      always({}),
-    );
+    const counters = countRecords(registry, always({}));
+    const count = async (results: CheckResult[]) => counters.written(await write({ results }));
     const results = ["fra", "iad", "sin"].map((location) =>
       aCheckResult({ scheduledAtMs: noon, location }),
     );
 
-    for (const known of [1, 2, 3]) await counted.results(results.slice(0, known));
-    await Promise.all([counted.results(results), counted.results(results)]);
+    for (const known of [1, 2, 3]) await count(results.slice(0, known));
+    await Promise.all([count([...results, ...results]), count(results)]);
 
     const counts = (await registry.metrics()).match(/^vedette_check_runs_total.*$/gm);
     expect(counts).toEqual(
@@ -503,19 +525,63 @@ describe("the count of runs", () => {
 
   it("has missed ticks once", async () => {
     const registry = new Registry();
-    const counted = countRecords(
-      (noteNew) => createResultWriter(database(), noteNew),
-      registry,
-      always({}),
-    );
-    const missed = { checkId: "verify-key", fromMs: noon, toMs: noon + minute, ticks: 2 };
+    const counters = countRecords(registry, always({}));
+    const missed = [{ checkId: "verify-key", fromMs: noon, toMs: noon + minute, ticks: 2 }];
 
-    await counted.missed(missed);
-    await counted.missed(missed);
+    counters.written(await write({ missed }));
+    counters.written(await write({ missed: [...missed, ...missed] }));
 
     expect(await registry.metrics()).toContain(
       'vedette_check_missed_ticks_total{check="verify-key"} 2',
     );
+  });
+});
+
+describe("what a decision records", () => {
+  it("is stored although Postgres refuses its texts and numbers", async () => {
+    const reason = "a\0b\ud83e";
+    const result = aCheckResult({
+      scheduledAtMs: noon,
+      grade: "failed",
+      reason,
+      durationMs: 1e-300,
+    });
+    const suppression = { by: "database", sinceMs: noon, untilMs: null, reason };
+
+    const { newResults } = await write({
+      results: [result],
+      transitions: [aTransition({ reason, locations: [reason] })],
+      suppressions: [{ checkId: "verify-key", ...suppression }],
+    });
+
+    const stored = "a\ufffdb\ufffd";
+    const [kept] = (await reader().history({ check: "verify-key", limit: 9 })).results;
+    const { episodes, suppressions } = await reader().episodes({ limit: 9 });
+    expect(newResults).toEqual([result]);
+    expect(kept).toMatchObject({ reason: stored, duration_ms: 0 });
+    expect(episodes[0]).toMatchObject({ reason: stored, locations: [stored] });
+    expect(suppressions[0]?.reason).toBe(stored);
+  });
+
+  it("is written all or not at all, with the transaction of the decision", async () => {
+    const results = [aCheckResult({ scheduledAtMs: noon })];
+    const missed = [{ checkId: "verify-key", fromMs: noon, toMs: noon, ticks: 1 }];
+    await managePartitions(database(), { nowMs: noon, keepDays: 30 });
+
+    const failing = inTransaction(database(), async (transaction) => {
+      await writeEffects(transaction, { ...newEffects(), results, missed });
+      throw new Error("killed");
+    });
+
+    await expect(failing).rejects.toThrow("killed");
+    expect(await write({ results, missed })).toEqual({ newResults: results, newMissed: missed });
+  });
+
+  it("of two processes that record the same is new to one of them", async () => {
+    const results = everyMinute(50, noon);
+    const both = await Promise.all([write({ results }), write({ results: results.toReversed() })]);
+
+    expect(both.flatMap(({ newResults }) => newResults)).toHaveLength(50);
   });
 });
 
@@ -525,16 +591,19 @@ describe("the gate of a rollout", () => {
   const readGate = (failedAtPercent: number) =>
     createReadGate(database(), { failedAtPercent })(["verify-key", "liveness"], noon);
 
+  const decided = (decidedRunMs: number) =>
+    saveRow(database(), "verify-key", anApiRow({ decidedRunMs }));
+
   it("the quorum applies to a decided run, not to the first reports", async () => {
-    await recorder().snapshot(aSnapshot({ lastAtMs: noon - minute }));
-    await recorder().results([failed()]);
+    await decided(noon - minute);
+    await write({ results: [failed()] });
 
     const whileOpen = await readGate(50);
     const ok = ["fra", "iad", "sin"].map((location) =>
       aCheckResult({ scheduledAtMs: noon, location }),
     );
-    await recorder().results(ok);
-    await recorder().snapshot(aSnapshot({ takenAtMs: 1, lastAtMs: noon }));
+    await write({ results: ok });
+    await decided(noon);
 
     const none = { cleanRuns: 0, failedRun: null };
     expect(whileOpen).toEqual([
@@ -545,8 +614,8 @@ describe("the gate of a rollout", () => {
   });
 
   it("a decided run is failed when enough of the reporting locations failed", async () => {
-    await recorder().snapshot(aSnapshot({ lastAtMs: noon }));
-    await recorder().results([failed(), aCheckResult({ scheduledAtMs: noon, location: "fra" })]);
+    await decided(noon);
+    await write({ results: [failed(), aCheckResult({ scheduledAtMs: noon, location: "fra" })] });
 
     const [report] = await readGate(50);
 
@@ -554,7 +623,7 @@ describe("the gate of a rollout", () => {
   });
 
   it("where any failure counts a run is failed with the first one, decided or not", async () => {
-    await recorder().results([failed({ checkId: "liveness" })]);
+    await write({ results: [failed({ checkId: "liveness" })] });
 
     const [, liveness] = await readGate(0);
 
@@ -564,18 +633,18 @@ describe("the gate of a rollout", () => {
 
 describe("alerts", () => {
   it("one that ended before it began, by a clock that was set back, counts as 0", async () => {
-    await recorder().transition(aTransition({ openedAtMs: noon }));
+    await write({ transitions: [aTransition({ openedAtMs: noon })] });
     const early = { openedAtMs: noon + 3 * hour, atMs: noon + hour, kind: "resolved" } as const;
-    await recorder().transition(aTransition({ episode: 2, ...early }));
+    await write({ transitions: [aTransition({ episode: 2, ...early })] });
 
     expect((await readAlertTime(database(), noon + 6 * hour)).get("verify-key")).toBeCloseTo(75);
   });
 
   it("an episode has both its ends, whichever was recorded first", async () => {
     const resolved = aTransition({ kind: "resolved", atMs: noon + minute, missedPings: 2 });
-    await recorder().transition(resolved);
-    await recorder().transition(aTransition());
-    await recorder().transition(resolved);
+    await write({ transitions: [resolved] });
+    await write({ transitions: [aTransition()] });
+    await write({ transitions: [resolved] });
 
     expect((await reader().episodes({ limit: 10 })).episodes).toEqual([
       expect.objectContaining({
@@ -590,13 +659,13 @@ describe("alerts", () => {
   it("one that opened later replaces one with the same number, in any order", async () => {
     const known = aTransition();
     const over = aTransition({ kind: "resolved", atMs: noon + minute });
-    await recorder().delivered(known, noon + 100);
-    await recorder().transition(over);
+    await deliver(known, noon + 100);
+    await write({ transitions: [over] });
     const opened = { openedAtMs: noon + day, reason: "local: timeout", locations: ["fra"] };
     const anew = aTransition({ ...opened, atMs: noon + day });
 
-    await Promise.all([recorder().transition(anew), recorder().delivered(over, noon + 2 * minute)]);
-    await recorder().delivered(over, noon + 3 * minute);
+    await Promise.all([write({ transitions: [anew] }), deliver(over, noon + 2 * minute)]);
+    await deliver(over, noon + 3 * minute);
 
     const [episode] = (await reader().episodes({ limit: 1 })).episodes;
     expect(episode).toMatchObject({
@@ -611,10 +680,10 @@ describe("alerts", () => {
 
   it("the first delivery of an event is the one that counts", async () => {
     const event = aTransition();
-    await recorder().transition(event);
+    await write({ transitions: [event] });
 
-    await recorder().delivered(event, noon + 100);
-    await recorder().delivered(event, noon + 900);
+    await deliver(event, noon + 100);
+    await deliver(event, noon + 900);
 
     const [episode] = (await reader().episodes({ limit: 1 })).episodes;
     expect(episode?.opened_delivered_at).toBe("2026-05-31T12:00:00.100Z");
@@ -631,7 +700,8 @@ describe("suppressions", () => {
     suppressed_by: "database",
     reason: "local: HTTP 500",
   };
-  const note = (...spans: SuppressionSpan[]) => recorder().suppressions("verify-key", spans);
+  const note = (checkId: string, ...spans: SuppressionSpan[]) =>
+    write({ suppressions: spans.map((span) => ({ ...span, checkId })) });
   const spans = async () => (await reader().episodes({ limit: 10 })).suppressions ?? [];
 
   it.each([
@@ -640,15 +710,21 @@ describe("suppressions", () => {
     ["twice", [begun, ended, begun, { ...ended, untilMs: noon + hour }]],
     ["by the end alone", [ended]],
   ])("have both ends, noted %s", async (_, notes) => {
-    for (const one of notes) await note(one);
+    for (const one of notes) await note("verify-key", one);
+
+    expect(await spans()).toEqual([stored]);
+  });
+
+  it("have both ends, noted by one decision", async () => {
+    await note("verify-key", begun, ended);
 
     expect(await spans()).toEqual([stored]);
   });
 
   it("last while no end is noted; one by another check is another one", async () => {
     const sinceMs = noon + 3 * minute;
-    await note(begun);
-    await note(ended, { ...begun, by: "network", sinceMs });
+    await note("verify-key", begun);
+    await note("verify-key", ended, { ...begun, by: "network", sinceMs });
 
     const later = { began_at: stored.ended_at, suppressed_by: "network", ended_at: null };
     expect(await spans()).toEqual([{ ...stored, ...later }, stored]);
@@ -657,8 +733,8 @@ describe("suppressions", () => {
   it("of one check are read alone, the newest first, and as many as are asked for", async () => {
     const hours = [noon, noon + hour, noon + 2 * hour];
     const all = hours.map((sinceMs) => ({ ...begun, sinceMs }));
-    await recorder().suppressions("verify-key", all);
-    await recorder().suppressions("liveness", all);
+    await note("verify-key", ...all);
+    await note("liveness", ...all);
 
     const { suppressions } = await reader().episodes({ check: "liveness", limit: 2 });
 
@@ -669,91 +745,13 @@ describe("suppressions", () => {
   });
 
   it("are deleted with the alerts of their age, and never while they last", async () => {
-    await note({ ...begun, sinceMs: past, untilMs: past + minute });
-    await recorder().suppressions("liveness", [{ ...begun, sinceMs: past }]);
-    await recorder().results(everyMinute(60, Date.now() - day));
+    await note("verify-key", { ...begun, sinceMs: past, untilMs: past + minute });
+    await note("liveness", { ...begun, sinceMs: past });
+    await write({ results: everyMinute(60, Date.now() - day) });
     await keep(Date.now() - 12 * hour);
 
     await keep(Date.now());
 
     expect((await spans()).map(({ check_id }) => check_id)).toEqual(["liveness"]);
-  });
-});
-
-describe("snapshots", () => {
-  it("one with a ping of a clock that was ahead is updated by later pings", async () => {
-    const nowMs = Date.now();
-    await recorder().snapshot(aSnapshot({ takenAtMs: nowMs, lastAtMs: nowMs + day }));
-
-    await recorder().pings([{ checkId: "verify-key", atMs: nowMs, dueAtMs: nowMs + minute }]);
-
-    expect((await reader().snapshots()).get("verify-key")?.lastAtMs).toBe(nowMs);
-  });
-
-  it("is stored although Postgres cannot store the text of an operator", async () => {
-    const window = { fromMs: noon, toMs: noon + day, reason: "a\0b\ud83e", by: "ada" };
-    const quiet = { mutedUntilMs: null, maintenance: [window] };
-
-    await recorder().snapshot(aSnapshot({ quiet }));
-
-    const kept = (await reader().snapshots()).get("verify-key");
-    expect(kept?.quiet.maintenance[0]?.reason).toBe("a\ufffdb\ufffd");
-  });
-
-  it("one that cannot be parsed hides no other", async () => {
-    await recorder().snapshot(aSnapshot());
-    await recorder().snapshot(
-      aSnapshot({ checkId: "liveness", status: "of-a-later-version" as never }),
-    );
-
-    expect([...(await reader().snapshots()).keys()]).toEqual(["verify-key"]);
-  });
-
-  it("an older one never overwrites a newer one", async () => {
-    await recorder().snapshot(aSnapshot({ takenAtMs: 2_000, status: "failed" }));
-    await recorder().snapshot(aSnapshot({ takenAtMs: 1_000 }));
-
-    expect((await reader().snapshots()).get("verify-key")?.status).toBe("failed");
-  });
-
-  it("of a heartbeat that is ok keeps the pings that were not sent to its object", async () => {
-    const beat = { kind: "heartbeat", checkId: "nightly" } as const;
-    const nowMs = Date.now();
-    const told = { ...beat, lastAtMs: nowMs - 2 * day, dueAtMs: nowMs - day };
-    await recorder().snapshot(aSnapshot({ ...told, takenAtMs: 1_000 }));
-    await recorder().pings([{ checkId: "nightly", atMs: nowMs, dueAtMs: nowMs + day }]);
-
-    const quiet = { mutedUntilMs: nowMs + day, maintenance: [] };
-    await recorder().snapshot(aSnapshot({ ...told, takenAtMs: 2_000, quiet }));
-
-    const kept = (await reader().snapshots()).get("nightly");
-    expect(kept).toMatchObject({ lastAtMs: nowMs, dueAtMs: nowMs + day, quiet });
-  });
-
-  it("of a heartbeat that fails has no earlier ping", async () => {
-    const beat = { kind: "heartbeat", checkId: "nightly" } as const;
-    const nowMs = Date.now();
-    await recorder().snapshot(aSnapshot({ ...beat, lastAtMs: nowMs, takenAtMs: 1_000 }));
-
-    const failed = { ...beat, status: "failed", lastAtMs: nowMs - day, dueAtMs: null } as const;
-    await recorder().snapshot(aSnapshot({ ...failed, takenAtMs: 2_000 }));
-
-    expect((await reader().snapshots()).get("nightly")).toMatchObject(failed);
-  });
-
-  it("of many concurrent writes is the newest of each check", async () => {
-    const { snapshot } = recorder();
-    const taken = (checkId: string, takenAtMs: number) =>
-      snapshot(aSnapshot({ checkId, takenAtMs }));
-
-    await Promise.all([taken("b", 3), taken("a", 2), taken("a", 1), taken("b", 4)]);
-
-    const { rows } = await database().query(
-      "SELECT check_id, snapshot->'takenAtMs' AS taken FROM check_snapshots ORDER BY 1",
-    );
-    expect(rows).toEqual([
-      { check_id: "a", taken: 2 },
-      { check_id: "b", taken: 4 },
-    ]);
   });
 });

@@ -1,10 +1,13 @@
 /** Checks that are removed, or page nobody any more, while their alert is open. */
 import { describe, expect, it } from "vitest";
 import { DirectChannel } from "#alerts/rows/contract.ts";
-import type { ApiCheck } from "#monitor/contract.ts";
+import type { ApiCheck, Definitions } from "#monitor/contract.ts";
+import { createStates } from "#monitor/state/store.ts";
 import { aHeartbeat, anApiCheck } from "../../../support/monitor/check-builders.ts";
 import { registerJob } from "../../../support/monitor/heartbeat-job.ts";
 import { startMonitorBench } from "../../../support/monitor/monitor-bench.ts";
+import { always } from "../../../support/monitor/standard-definitions.ts";
+import { unusedStateParts } from "../../../support/monitor/state-parts.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 const check = anApiCheck({ id: "probe", frequencySeconds: 1 });
@@ -48,12 +51,8 @@ async function failingCheck(options: Options = {}): Promise<Bench> {
 
 async function failedHeartbeat(): Promise<Bench> {
   const bench = await startMonitorBench({ heartbeats: [heartbeat] });
-  await registerJob(bench, "nightly");
-  await bench.call("vedette.v1.Heartbeat/nightly/ping", {
-    kind: "fail",
-    atMs: Date.now(),
-    exitCode: 1,
-  });
+  const { ping } = await registerJob(bench, "nightly");
+  await ping("/1");
   await untilShown(bench, "nightly", isAlerting);
   return bench;
 }
@@ -73,27 +72,26 @@ describe("an API check whose alert is open", () => {
   ])("resolves where it failed when it is removed, once, $mode", async ({ alwaysReplay }) => {
     const bench = await failingCheck({ alwaysReplay });
 
-    await bench.restartWorker({ apiChecks: [] });
+    bench.define({ apiChecks: [] });
     await bench.start();
     await bench.untilOrders(2);
-    await bench.call("vedette.v1.ApiCheck/probe/retire");
-    await untilShown(bench, "probe", (snapshot) => snapshot?.status === "paused");
+    await bench.follow();
 
     expect(told(bench)).toEqual([
       "opened 1 to production of Verify key",
       "resolved 1 to production of Verify key since the check was removed",
     ]);
-    expect(await bench.snapshot("probe")).toMatchObject({ alert: null });
+    expect((await bench.row("probe")).state).toMatchObject({ status: "paused", alert: null });
     expect(await isOver(bench, "probe")).toBe(true);
   });
 
   it("counts its alerts on when it comes back", async () => {
     const bench = await failingCheck();
-    await bench.restartWorker({ apiChecks: [] });
+    bench.define({ apiChecks: [] });
     await bench.start();
     await bench.untilOrders(2);
 
-    await bench.restartWorker({ apiChecks: [check] });
+    bench.define({ apiChecks: [check] });
     await bench.start();
     await bench.untilOrders(3);
 
@@ -103,7 +101,7 @@ describe("an API check whose alert is open", () => {
   it("resolves at the old channel when it has none any more, and pages nobody then", async () => {
     const bench = await failingCheck();
 
-    await bench.restartWorker({ apiChecks: [{ ...check, channel: null }] });
+    bench.define({ apiChecks: [{ ...check, channel: null }] });
     await bench.start();
     await untilShown(bench, "probe", (snapshot) => snapshot?.alert?.episode === 2);
 
@@ -120,7 +118,7 @@ describe("an API check whose alert is open", () => {
     const bench = await failingCheck({ apiChecks: [direct] });
     const before = [...bench.wentOn];
 
-    await bench.restartWorker({ apiChecks: [{ ...direct, directChannels: [corrected] }] });
+    bench.define({ apiChecks: [{ ...direct, directChannels: [corrected] }] });
     await bench.start();
     await waitFor(() => bench.wentOn.length > 0, { withinMs: 20_000, what: "the queue to go on" });
 
@@ -134,23 +132,23 @@ describe("a heartbeat whose alert is open", () => {
   it("resolves where it failed when it is removed, once", async () => {
     const bench = await failedHeartbeat();
 
-    await bench.restartWorker({ heartbeats: [] });
+    bench.define({ heartbeats: [] });
     await bench.start();
     await bench.untilOrders(2);
-    await bench.call("vedette.v1.Heartbeat/nightly/retire");
-    await untilShown(bench, "nightly", (snapshot) => snapshot?.alert === null);
+    await bench.follow();
 
     expect(told(bench)).toEqual([
       "opened 1 to production of Nightly",
       "resolved 1 to production of Nightly since the check was removed",
     ]);
+    expect((await bench.row("nightly")).state.alert).toBeNull();
     expect(await isOver(bench, "nightly")).toBe(true);
   });
 
   it("resolves at the old channel when it has none any more", async () => {
     const bench = await failedHeartbeat();
 
-    await bench.restartWorker({ heartbeats: [{ ...heartbeat, channel: null }] });
+    bench.define({ heartbeats: [{ ...heartbeat, channel: null }] });
     await bench.start();
     await bench.untilOrders(2);
 
@@ -160,12 +158,20 @@ describe("a heartbeat whose alert is open", () => {
   });
 });
 
-describe("a program that does not know of a new check", () => {
+describe("a process that does not know of a new check", () => {
+  const followElsewhere = (bench: Bench, defined: Partial<Definitions>) =>
+    createStates({
+      ...unusedStateParts,
+      database: bench.database,
+      readDefinitions: (how) => always(how?.isFresh === true ? defined : {})(),
+    }).decideAll();
+
   it("resolves no alert of an API check, and does not turn it off", async () => {
     const bench = await failingCheck();
 
-    await bench.call("vedette.v1.ApiCheck/probe/retire");
+    await followElsewhere(bench, { apiChecks: [check] });
     await bench.untilResults((await bench.results()).length + 2);
+    await bench.untilOrders(1);
 
     expect(told(bench)).toEqual(["opened 1 to production of Verify key"]);
     expect(await bench.snapshot("probe")).toMatchObject({ status: "failed" });
@@ -174,8 +180,9 @@ describe("a program that does not know of a new check", () => {
   it("resolves no alert of a heartbeat", async () => {
     const bench = await failedHeartbeat();
 
-    await bench.call("vedette.v1.Heartbeat/nightly/retire");
+    await followElsewhere(bench, { heartbeats: [heartbeat] });
     await bench.call("vedette.v1.Heartbeat/nightly/Mute");
+    await bench.untilOrders(1);
 
     expect(told(bench)).toEqual(["opened 1 to production of Nightly"]);
     expect(isAlerting(await bench.snapshot("nightly"))).toBe(true);
@@ -200,7 +207,7 @@ it("a removed check resolves its alert at every channel", async () => {
   const bench = await failingCheck({ apiChecks: [{ ...check, directChannels: [chat, hook] }] });
   await bench.untilOrders(3);
 
-  await bench.restartWorker({ apiChecks: [] });
+  bench.define({ apiChecks: [] });
   await bench.start();
 
   await bench.untilOrders(6);

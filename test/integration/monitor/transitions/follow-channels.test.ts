@@ -234,16 +234,14 @@ it("a heartbeat's alert follows its channels as well", async () => {
     await bench.untilOrders(orders);
   };
   const bench = await startMonitorBench({ heartbeats: [heartbeat] });
-  await registerJob(bench, "nightly");
-  const ping = (kind: string) =>
-    bench.call("vedette.v1.Heartbeat/nightly/ping", { kind, atMs: Date.now(), exitCode: 1 });
-  await ping("fail");
+  const { ping } = await registerJob(bench, "nightly");
+  await ping("/1");
   await bench.untilOrders(1);
 
   await define(bench, { channel: "production" }, 2);
   await define(bench, { channel: "production", directChannels: [] }, 3);
   await define(bench, { channel: "production" }, 4);
-  await ping("success");
+  await ping();
   await bench.untilOrders(6);
 
   expect(toldTo(bench, null)).toEqual([

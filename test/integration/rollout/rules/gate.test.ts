@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { CheckResult } from "#monitor/contract.ts";
-import { createResultWriter } from "#monitor/results/record.ts";
 import { RolloutStatus } from "#rollout/contract.ts";
-import { aCheckResult, aSnapshot } from "../../../support/monitor/check-builders.ts";
+import { aCheckResult } from "../../../support/monitor/check-builders.ts";
+import { anApiRow, saveRecords, saveRow } from "../../../support/monitor/check-rows.ts";
 import {
   type Answer,
   type RolloutBench,
@@ -33,7 +33,7 @@ describe("a rollout with a gate", () => {
   afterEach(async () => {
     await bench.call("Cancel");
     await untilInFlight(bench, 0);
-    await bench.database.query("TRUNCATE check_results, check_snapshots");
+    await bench.database.query("TRUNCATE check_results, check_states");
     bench.fleet.reset();
   });
 
@@ -50,11 +50,9 @@ describe("a rollout with a gate", () => {
 
   /** What the check found at a tick, and that the run is over. */
   const report = async (atMs: number, of: Partial<CheckResult> = {}) => {
-    const recorder = createResultWriter(bench.database);
-    await recorder.results([
-      aCheckResult({ checkId: "verify-key", scheduledAtMs: atMs, startedAtMs: atMs, ...of }),
-    ]);
-    await recorder.snapshot(aSnapshot({ checkId: "verify-key", takenAtMs: atMs, lastAtMs: atMs }));
+    const found = { checkId: "verify-key", scheduledAtMs: atMs, startedAtMs: atMs };
+    await saveRecords(bench.database, { results: [aCheckResult({ ...found, ...of })] });
+    await saveRow(bench.database, "verify-key", anApiRow({ decidedRunMs: atMs }));
   };
 
   const untilState = (state: string) =>
@@ -123,9 +121,8 @@ describe("a rollout with a gate", () => {
     await report(closedMs + 1_000, { grade: "degraded", cause: "slow", reason: "slow" });
     await report(closedMs + 2_000);
 
-    await createResultWriter(bench.database).results([
-      aCheckResult({ checkId: "verify-key", scheduledAtMs: closedMs + 3_000 }),
-    ]);
+    const open = aCheckResult({ checkId: "verify-key", scheduledAtMs: closedMs + 3_000 });
+    await saveRecords(bench.database, { results: [open] });
     const status = await waitFor(
       async () => {
         const found = RolloutStatus.parse((await bench.call("Status")).body);

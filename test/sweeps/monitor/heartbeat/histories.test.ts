@@ -26,8 +26,7 @@ const step = fc.record({
     { weight: 8, arbitrary: fc.constant("success" as const) },
     { weight: 2, arbitrary: fc.constant("fail" as const) },
     { weight: 2, arbitrary: fc.constant("start" as const) },
-    { weight: 2, arbitrary: fc.constant("repeat overdue" as const) },
-    { weight: 1, arbitrary: fc.constant("restart worker" as const) },
+    { weight: 2, arbitrary: fc.constant("decide again" as const) },
     { weight: 1, arbitrary: fc.constant("restart watch" as const) },
     { weight: 1, arbitrary: fc.constant("kill Restate" as const) },
   ),
@@ -38,8 +37,8 @@ const step = fc.record({
   ),
 });
 
-type Step = { who: number; what: Kind | Disturbance | "repeat overdue"; waitMs: number };
-type Disturbance = "restart worker" | "restart watch" | "kill Restate";
+type Step = { who: number; what: Kind | Disturbance | "decide again"; waitMs: number };
+type Disturbance = "restart watch" | "kill Restate";
 
 async function startJob(bench: Bench, id: string) {
   const calls: Call[] = [];
@@ -55,22 +54,7 @@ async function startJob(bench: Bench, id: string) {
   return { id, calls, call };
 }
 
-/** As when the answer to the deadline watch is lost: its call comes again, long after the deadline. */
-async function repeatOverdue(bench: Bench, id: string) {
-  const opened = bench.orders.findLast(
-    ({ transition }) => transition.checkId === id && transition.reason.startsWith("no ping"),
-  );
-  const results = await bench.results();
-  const atMs = opened?.transition.atMs ?? 0;
-  const last = results.findLast((row) => row.check === id && row.grade === "ok" && row.atMs < atMs);
-  if (last === undefined) return;
-  const overdue = [{ id, lastPingAtMs: last.atMs }];
-  const body = { overdue, atMs, away: null };
-  await bench.call("vedette.v1.HeartbeatDeadlines/passed/send", body);
-}
-
 const disturb: Record<Disturbance, (bench: Bench) => Promise<void>> = {
-  "restart worker": (bench) => bench.restartWorker(),
   "restart watch": (bench) => bench.start(),
   "kill Restate": async (bench) => {
     await bench.restate.kill9();
@@ -96,7 +80,7 @@ it("each silence and failure opens one alert, and nothing else does", async () =
     if (isDisturbance(what)) {
       await disturb[what](bench);
       disturbances.push({ fromMs, toMs: Date.now() });
-    } else if (what === "repeat overdue") await repeatOverdue(bench, job.id);
+    } else if (what === "decide again") await bench.states.decideAll();
     else await job.call(what);
     await delay(waitMs);
   }

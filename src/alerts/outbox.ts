@@ -1,0 +1,43 @@
+/**
+ * The outbox: alert events and notices that a transaction has decided, for `delivery.ts` to send after its commit. Only
+ * inserts, so that it waits for no delivery. The order of a queue is that of its transactions, which must not overlap.
+ */
+import type { Queries } from "#kernel/database.ts";
+import { toStorableJson } from "#kernel/text.ts";
+import type { Order } from "./order.ts";
+
+export type QueuedOrder = { queue: string; order: Order };
+
+/** Adds orders in the caller's transaction, in their order. Call the delivery's `wake` after the commit. */
+export function enqueue(db: Queries, orders: readonly QueuedOrder[]): Promise<void> {
+  return insertRows(
+    db,
+    orders.map(({ queue, order }) => ({ queue, order_: order })),
+  );
+}
+
+/** Makes the next attempt of queues due at once, in the caller's transaction. One that is under way ends first. */
+export function goOn(db: Queries, queues: readonly string[]): Promise<void> {
+  return insertRows(
+    db,
+    queues.map((queue) => ({ queue, order_: null })),
+  );
+}
+
+type OutboxRow = { queue: string; order_: Order | null };
+
+async function insertRows(db: Queries, rows: readonly OutboxRow[]): Promise<void> {
+  if (rows.length > 0) await db.query(insertAll, [toStorableJson(rows)]);
+}
+
+// A conflict locks no row of a queue. An object stays in its order, and a JSON null becomes that of SQL.
+const insertAll = `
+  WITH given AS (
+    SELECT queue, order_, position
+    FROM ROWS FROM (jsonb_to_recordset($1::jsonb) AS (queue text, order_ jsonb))
+      WITH ORDINALITY AS t (queue, order_, position)
+  ), added AS (
+    INSERT INTO alert_queues (key) SELECT DISTINCT queue FROM given ORDER BY queue ON CONFLICT DO NOTHING
+  )
+  INSERT INTO alert_outbox (queue, order_)
+  SELECT queue, nullif(order_, 'null'::jsonb) FROM given ORDER BY position`;

@@ -1,0 +1,67 @@
+/**
+ * Decides checks and heartbeats when their time has come, as long as the worker runs. It has no state of its own: every
+ * worker can watch, and killing one loses nothing.
+ */
+import { pause, startBackground } from "#kernel/async.ts";
+import type { Log } from "#kernel/log.ts";
+import type { Outage } from "./outage.ts";
+import type { States } from "./store.ts";
+
+type Parts = {
+  states: Pick<States, "decideDue" | "decideWaiting" | "decideAll" | "untilNext">;
+  outage: Pick<Outage, "failed" | "over">;
+  log: Log;
+  pause?: typeof pause;
+};
+
+/** Another process may set a time that is nearer than any known here. */
+const longestPauseMs = 1_000;
+/** Times that pass shortly after each other are found together. */
+const shortestPauseMs = 20;
+/** A clock that is slewed to correct it moves back by far less between two turns. */
+const setBackMs = 2_000;
+
+export function watchStates(parts: Parts): { stop: () => Promise<void> } {
+  return startBackground((signal) => watch(parts, signal));
+}
+
+async function watch(parts: Parts, signal: AbortSignal): Promise<void> {
+  const { states, outage, log, pause: wait = pause } = parts;
+  let knownAheadMs = Number.NEGATIVE_INFINITY;
+  let lastFault: string | undefined;
+  let waitingAtMs = Number.NEGATIVE_INFINITY;
+  const turn = async () => {
+    if (lastFault !== undefined) {
+      // Throws while the database is away.
+      await states.untilNext();
+      await outage.over();
+    }
+    if ((await states.decideDue()) > 0) return 0;
+    if (performance.now() - waitingAtMs > longestPauseMs) {
+      waitingAtMs = performance.now();
+      await states.decideWaiting();
+    }
+    const { inMs, nowMs } = await states.untilNext();
+    const aheadMs = nowMs - performance.now();
+    const backMs = Math.round(knownAheadMs - aheadMs);
+    if (backMs > setBackMs) {
+      await states.decideAll();
+      log.warn({ backMs }, "the clock of the database was set back: all checks are decided anew");
+    }
+    knownAheadMs = aheadMs;
+    return Math.min(longestPauseMs, Math.max(shortestPauseMs, inMs ?? longestPauseMs));
+  };
+  while (!signal.aborted) {
+    let pauseMs = longestPauseMs;
+    try {
+      pauseMs = await turn();
+      lastFault = undefined;
+    } catch (error) {
+      const { message: detail } = error as Error;
+      if (detail !== lastFault) log.warn({ detail }, "checks and heartbeats not decided");
+      lastFault = detail;
+      outage.failed();
+    }
+    if (pauseMs > 0) await wait(pauseMs, signal);
+  }
+}

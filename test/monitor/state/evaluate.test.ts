@@ -1,0 +1,223 @@
+/** The rows of one transaction, decided together. */
+import { expect, it } from "vitest";
+import type { Queries } from "#kernel/database.ts";
+import { createLog } from "#kernel/log.ts";
+import type { ApiCheck, Heartbeat } from "#monitor/contract.ts";
+import {
+  type EvaluateParts,
+  evaluateAll,
+  type Input,
+  type Known,
+} from "#monitor/state/evaluate.ts";
+import { type ApiRow, newEffects, type Row } from "#monitor/state/row.ts";
+import type { DependencyRow } from "#monitor/state/rows.ts";
+import { aCheckResult, aHeartbeat, anApiCheck } from "../../support/monitor/check-builders.ts";
+import { aHeartbeatRow, anApiRow } from "../../support/monitor/check-rows.ts";
+import { neverAsked } from "../../support/never-asked.ts";
+
+const nowMs = 100_000_000;
+const rollout = { rolloutId: "ro_1", fleet: "singleton", image: "a", wave: 2 };
+const alert = {
+  episode: 2,
+  openedAtMs: 0,
+  reason: "local: refused",
+  locations: ["local"],
+  acknowledged: null,
+  rollout: null,
+};
+const addressee = { name: "Probe", environment: "production", channel: "production" } as const;
+const suppressed = { by: "database", sinceMs: 1_000, reason: "local: refused" };
+
+type Given = {
+  rows: Record<string, Row>;
+  apiChecks?: ApiCheck[];
+  heartbeats?: Heartbeat[];
+  inputs?: Input[];
+  parts?: Partial<EvaluateParts>;
+  /** Rows of others, in the database. */
+  others?: Record<string, DependencyRow>;
+};
+
+/** Decides these rows, and counts the questions that were asked. */
+async function evaluate(given: Given) {
+  const { rows, apiChecks = [], heartbeats = [], inputs = [], parts = {}, others = {} } = given;
+  const asked = { rollouts: 0, others: 0 };
+  const tx = {
+    query: async (_: unknown, [ids]: [string[]]) => {
+      asked.others += 1;
+      const found = ids.flatMap((id) => {
+        const other = others[id];
+        return other === undefined ? [] : { id, row: other.row, ping_ms: other.lastPingAtMs };
+      });
+      return { rows: found };
+    },
+  };
+  const known: Known = {
+    definitions: {
+      apiChecks: new Map(apiChecks.map((check) => [check.id, check])),
+      heartbeats: new Map(heartbeats.map((heartbeat) => [heartbeat.id, heartbeat])),
+    },
+    inputs: Map.groupBy(inputs, ({ id }) => id),
+    nowMs,
+    pings: new Map(),
+    absences: { spans: [], isDoubtful: false },
+    further: [],
+    rollout: undefined,
+    others: new Map(),
+  };
+  const decided = await evaluateAll(tx as unknown as Queries, {
+    parts: {
+      whyOff: () => [],
+      readRollout: async () => {
+        asked.rollouts += 1;
+        return rollout;
+      },
+      settings: { location: "local", failedAtPercent: 0, runsHere: false },
+      log: createLog({ level: "silent", format: "json" }),
+      ...parts,
+    },
+    rows: Object.entries(rows).map(([id, row]) => ({ id, row, wakeAtMs: null })),
+    known,
+  });
+  const outcomes = new Map(decided.outcomes.map((outcome) => [outcome.id, outcome]));
+  return { ...decided, asked, outcome: (id: string) => outcomes.get(id) };
+}
+
+/** A run has begun; its report says that it failed. */
+function failing(id: string): { row: ApiRow; input: Input } {
+  const scheduledAtMs = nowMs - 100;
+  const run = {
+    scheduledAtMs,
+    expected: ["local"],
+    results: [],
+    closesAtMs: null,
+    retryAtMs: null,
+  };
+  const result = aCheckResult({ checkId: id, scheduledAtMs, grade: "failed", reason: "refused" });
+  const report = { scheduledAtMs, results: [result] };
+  return { row: { ...anApiRow(), run }, input: { id, report } };
+}
+
+it("a check that becomes a heartbeat ends its alert, and counts its episodes on", async () => {
+  const row = { ...anApiRow({ status: "failed", episodes: 2, alert }), addressee };
+
+  const { outcome, effects } = await evaluate({
+    rows: { probe: row },
+    heartbeats: [aHeartbeat({ id: "probe" })],
+  });
+
+  expect(effects.transitions).toMatchObject([{ eventId: "probe:2:resolved" }]);
+  expect(outcome("probe")?.decided.row).toMatchObject({
+    kind: "heartbeat",
+    state: { episodes: 2, alert: null },
+  });
+});
+
+it.each([
+  ["a check", { ...anApiRow({ status: "failed", suppressed }), recorded: suppressed }],
+  ["a heartbeat", { ...aHeartbeatRow({ status: "silent", suppressed }), recorded: suppressed }],
+])("%s that becomes one of the other kind ends its suppression", async (_, row: Row) => {
+  const isCheck = row.kind === "api";
+
+  const { outcome, effects } = await evaluate({
+    rows: { probe: row },
+    apiChecks: isCheck ? [] : [anApiCheck({ id: "probe" })],
+    heartbeats: isCheck ? [aHeartbeat({ id: "probe" })] : [],
+  });
+
+  expect(effects.suppressions).toMatchObject([
+    { checkId: "probe", by: "database", untilMs: nowMs },
+  ]);
+  expect(outcome("probe")?.decided.row.recorded).toBeNull();
+});
+
+it("a row that cannot be decided is left as it is for a minute, and holds up no other", async () => {
+  const [bad, good] = [failing("bad"), failing("good")];
+  const whyOff = ({ id }: { id: string }) => {
+    if (id === "bad") throw new Error("a bug");
+    return [];
+  };
+
+  const { outcome, effects } = await evaluate({
+    rows: { bad: bad.row, good: good.row },
+    apiChecks: [anApiCheck({ id: "bad" }), anApiCheck({ id: "good" })],
+    inputs: [bad.input, good.input],
+    parts: { whyOff },
+  });
+
+  expect(outcome("bad")?.decided).toEqual({ row: bad.row, wakeAtMs: nowMs + 60_000 });
+  expect(effects.transitions.map(({ eventId }) => eventId)).toEqual(["good:1:opened"]);
+});
+
+it("a change that is refused changes nothing, and is the only one that is", async () => {
+  const muted = { mutedUntilMs: nowMs + 1_000, maintenance: [] };
+  const refused: Input = {
+    id: "probe",
+    change: () => {
+      throw new Error("refused");
+    },
+  };
+  const made: Input = { id: "probe", change: (row) => ({ ...row, quiet: muted }) };
+
+  const { outcome } = await evaluate({
+    rows: { probe: anApiRow() },
+    apiChecks: [anApiCheck({ id: "probe" })],
+    inputs: [refused, made],
+  });
+
+  expect([...(outcome("probe")?.refused.keys() ?? [])]).toEqual([refused]);
+  expect(outcome("probe")?.decided.row.quiet).toEqual(muted);
+});
+
+it("what a change has sent is sent once, although the row is decided twice", async () => {
+  const { row, input } = failing("probe");
+  const order = neverAsked<never>();
+  const change: Input = {
+    id: "probe",
+    change: (before, _nowMs, effects) => {
+      effects.orders.push({ queue: "probe", order });
+      return before;
+    },
+  };
+
+  const { effects, asked } = await evaluate({
+    rows: { probe: row },
+    apiChecks: [anApiCheck({ id: "probe" })],
+    inputs: [change, input],
+  });
+
+  expect(asked.rollouts).toBe(1);
+  expect(effects.orders.filter((one) => one.order === order)).toHaveLength(1);
+});
+
+it("the rollout is read once for all alerts that open, and not without one", async () => {
+  const [one, two] = [failing("one"), failing("two")];
+  const apiChecks = [anApiCheck({ id: "one" }), anApiCheck({ id: "two" })];
+  const rows = { one: one.row, two: two.row };
+
+  const opened = await evaluate({ rows, apiChecks, inputs: [one.input, two.input] });
+  const well = await evaluate({ rows, apiChecks });
+
+  expect(opened.effects.transitions).toMatchObject([{ rollout }, { rollout }]);
+  expect([opened.asked.rollouts, well.asked.rollouts]).toEqual([1, 0]);
+  expect(well.effects).toEqual(newEffects());
+});
+
+it("what a check depends on is read only when its alert would open", async () => {
+  const { row, input } = failing("shop");
+  const dependsOn = [{ id: "database", kind: "api" as const }];
+  const apiChecks = [anApiCheck({ id: "shop", dependsOn }), anApiCheck({ id: "database" })];
+  const others = {
+    database: {
+      row: anApiRow({ status: "failed", alert, decidedRunMs: nowMs - 50 }),
+      lastPingAtMs: null,
+    },
+  };
+
+  const failed = await evaluate({ rows: { shop: row }, apiChecks, inputs: [input], others });
+  const well = await evaluate({ rows: { shop: row }, apiChecks, others });
+
+  expect(failed.effects.transitions).toEqual([]);
+  expect(failed.effects.suppressions).toMatchObject([{ checkId: "shop", by: "database" }]);
+  expect([failed.asked.others, well.asked.others]).toEqual([1, 0]);
+});
