@@ -244,8 +244,12 @@ export const RoutingView = z.object({
       source: z.string().nullable(),
       pages: z.array(z.string()),
       channels: z.array(z.string()),
+      /** Why its alerts reach nobody. Absent: they leave this program. */
+      reaches_nobody: z.string().optional(),
     }),
   ),
+  /** Why no alert of any check leaves this program. Absent: some do. */
+  reaches_nobody: z.string().optional(),
   simulation: z.object({
     source: z.string(),
     labels: z.record(z.string(), z.string()),

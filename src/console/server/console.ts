@@ -20,6 +20,7 @@ import {
 } from "#rollout/contract.ts";
 import { createGuard, type Guard, missing, pageHeaders, parseBody } from "./guard.ts";
 import { createLive, type Live, serveStream } from "./live.ts";
+import { createPolled } from "./polled.ts";
 import { serveProviderSignIn } from "./provider-sign-in.ts";
 import { serveSignIn, serveTicketSignIn } from "./sign-in.ts";
 import type { Logouts, Tickets } from "./stored.ts";
@@ -120,7 +121,8 @@ const isOffered = (role: string, path: string) =>
 /** A call that takes more than `read` also has to come from the console's own page. */
 export function serveCalls(app: FastifyInstance, parts: Parts): void {
   const { access, guard, log } = parts;
-  app.post(`/api${prefix}*`, async (request) => {
+  const answerPolled = createPolled();
+  app.post(`/api${prefix}*`, async (request, reply) => {
     // The path is used as it is, not decoded: the allow-list is compared with nothing else.
     const url = pathOf(request);
     const path = url.slice(url.indexOf(prefix));
@@ -137,7 +139,7 @@ export function serveCalls(app: FastifyInstance, parts: Parts): void {
       return order(parts, { call, fleet, seen: expect });
     }
     const call = { path, body: parseBody(input, request.body), by, blocks };
-    if (!isWrite) return access.call(call);
+    if (!isWrite) return answerPolled({ request, reply }, await access.call(call));
     log.info({ actor: by.actor, path }, "ordered from the console");
     return access.call({ ...call, idempotencyKey: newKey() });
   });

@@ -69,6 +69,7 @@ export type ViewSources = {
 type Routing = {
   sources: RoutingView["sources"];
   checks: RoutingView["checks"];
+  reaches_nobody?: string | undefined;
   simulate: (alert: { source: string; labels: Record<string, string> }) => {
     routes: readonly RoutingView["simulation"]["routes"][number][];
     pages: readonly string[];
@@ -195,10 +196,10 @@ async function readRoutes(
   alert: z.infer<typeof SimulationRequest>,
   by: Caller,
 ): Promise<RoutingView> {
-  const { sources, checks, simulate } = await readRouting();
+  const { simulate, ...rows } = await readRouting();
   const { routes, pages, channels } = simulate(alert);
   const simulation = { ...alert, routes: [...routes], pages: [...pages], channels: [...channels] };
-  return { ...(await readSync(access, by)), sources, checks, simulation };
+  return { ...(await readSync(access, by)), ...rows, simulation };
 }
 
 /** An error here becomes part of the answer, so that the rest of the page is still shown. */

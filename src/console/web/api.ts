@@ -13,6 +13,7 @@ import type {
   SignInChoice,
   SimulationRequest,
 } from "#console/contract.ts";
+import { applyChanges, type Change } from "#console/diff.ts";
 import type { SentinelLog, SentinelLogRequest } from "#fleet/contract.ts";
 import type { FleetOverview, FleetSearch } from "#fleet/overview/contract.ts";
 import type { checkReaders, checkReads } from "#monitor/results/contract.ts";
@@ -78,17 +79,25 @@ export type Reads = Calls<
     sentinel: { input: { id: string; rollout_id: string | null }; output: SentinelDetail };
   };
 
+/** The last answer to a question that is asked again and again, of which the server sends what has changed. */
+export type Polled = { tag?: string; answer?: unknown };
+
 export function read<Name extends keyof Reads>(
   name: Name,
   body: Reads[Name]["input"],
+  polled?: Polled,
 ): Promise<Reads[Name]["output"]> {
-  return name.includes("/") ? send(name, body) : call("POST", `read/${name}`, body);
+  return name.includes("/") ? send(name, body, polled) : call("POST", `read/${name}`, { body });
 }
 
 /** Calls a handler: `service/handler`, or `service/key/handler`. Rollouts are those of the chosen fleet. */
-export function send<Answer = unknown>(path: string, body: object): Promise<Answer> {
+export function send<Answer = unknown>(
+  path: string,
+  body: object,
+  polled?: Polled,
+): Promise<Answer> {
   const ofFleet = path.replace("RolloutService/", `RolloutService/${chosenFleet.value}/`);
-  return call<Answer>("POST", `vedette.v1.${ofFleet}`, body);
+  return call<Answer>("POST", `vedette.v1.${ofFleet}`, { body, polled });
 }
 
 /** Operates the rollout; `seen`: as the operator saw it. */
@@ -98,7 +107,7 @@ export function order(operation: Operation, seen: SeenState | undefined, body: o
 }
 
 export async function signIn(token: string): Promise<void> {
-  session.value = await call<Session>("POST", "session", { token });
+  session.value = await call<Session>("POST", "session", { body: { token } });
   signedOutBecause.value = null;
   notifyOtherTabs();
 }
@@ -110,7 +119,9 @@ export function readSignInChoice(): Promise<SignInChoice> {
 
 /** Leaves the page for that of the identity provider, which sends the browser back to `returnTo`. */
 export async function signInAtProvider(returnTo: string): Promise<void> {
-  const { url } = await call<{ url: string }>("POST", "sign-in", { return_to: returnTo });
+  const { url } = await call<{ url: string }>("POST", "sign-in", {
+    body: { return_to: returnTo },
+  });
   location.assign(url);
 }
 
@@ -134,7 +145,7 @@ export async function readSession(): Promise<void> {
 async function signInByTicket(ticket: string | undefined): Promise<Session | null> {
   if (ticket === undefined) return null;
   try {
-    return await call<Session>("POST", "session/ticket", { ticket });
+    return await call<Session>("POST", "session/ticket", { body: { ticket } });
   } catch (error) {
     signedOutBecause.value = (error as Refusal).message;
     return null;
@@ -143,13 +154,17 @@ async function signInByTicket(ticket: string | undefined): Promise<Session | nul
 
 const timeoutMs = 45_000;
 
-async function call<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
+type Sent = { body?: unknown; polled?: Polled | undefined };
+
+async function call<Answer>(
+  method: string,
+  path: string,
+  { body, polled }: Sent = {},
+): Promise<Answer> {
+  const take = takePolled(polled);
   const answer = await fetch(`/console/api/${path}${fleetQuery()}`, {
     method,
-    headers: {
-      ...(body !== undefined && { "content-type": "application/json" }),
-      ...(session.value && { "x-csrf-token": session.value.csrf }),
-    },
+    headers: headersOf({ body, polled }),
     ...(body !== undefined && { body: JSON.stringify(body) }),
     signal: AbortSignal.timeout(timeoutMs),
   }).catch((cause: Error) => {
@@ -157,7 +172,7 @@ async function call<Answer>(method: string, path: string, body?: unknown): Promi
   });
   if (answer.status === 204) return undefined as Answer;
   const parsed = await answer.json().catch(() => ({ detail: "The answer is not from Vedette." }));
-  if (answer.ok) return parsed as Answer;
+  if (answer.ok) return take(answer, parsed) as Answer;
   if (answer.status === 401 && session.value) {
     signedOutBecause.value = "Your session has ended. Sign in again; rollouts are not affected.";
     session.value = null;
@@ -166,6 +181,24 @@ async function call<Answer>(method: string, path: string, body?: unknown): Promi
     throw new Refusal(answer.status, handedOver);
   }
   throw new Refusal(answer.status, parsed.detail ?? `The server answered ${answer.status}.`);
+}
+
+function headersOf({ body, polled }: Sent): Record<string, string> {
+  return {
+    ...(body !== undefined && { "content-type": "application/json" }),
+    ...(session.value && { "x-csrf-token": session.value.csrf }),
+    ...(polled !== undefined && { "if-none-match": polled.tag ?? "none" }),
+  };
+}
+
+/** Status 226: the changes since the answer that the page had when it asked. */
+function takePolled(polled: Polled = {}) {
+  const before = polled.answer;
+  return ({ status, headers }: Response, body: unknown): unknown => {
+    polled.answer = status === 226 ? applyChanges(before, body as Change) : body;
+    polled.tag = headers.get("etag") ?? "none";
+    return polled.answer;
+  };
 }
 
 const handedOver =

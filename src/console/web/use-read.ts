@@ -29,19 +29,18 @@ export function useRead<Name extends keyof Reads>(
   const question = JSON.stringify([chosenFleet.value, body]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: `question` stands for `body` and the fleet
-  useEffect(
-    () =>
-      keepReading({
-        ask: () => read(name, body),
-        take: (answer) => {
-          setAnswered({ to: question, answer });
-          setFailed(undefined);
-        },
-        fail: (problem) => setFailed({ to: question, ...wordsOf(problem) }),
-        everyMs,
-      }),
-    [name, question, everyMs, count],
-  );
+  useEffect(() => {
+    const polled = everyMs === undefined ? undefined : {};
+    return keepReading({
+      ask: () => read(name, body, polled),
+      take: (answer) => {
+        setAnswered({ to: question, answer });
+        setFailed(undefined);
+      },
+      fail: (problem) => setFailed({ to: question, ...wordsOf(problem) }),
+      everyMs,
+    });
+  }, [name, question, everyMs, count]);
 
   const failure = failed?.to === question ? failed : undefined;
   return {

@@ -6,8 +6,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { runningDatabaseUrl } from "#embedded/running.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { createResultWriter } from "#monitor/results/record.ts";
 import { type AlertReceiver, startAlertReceiver } from "../../support/alerts/alert-receiver.ts";
+import { saveRecords } from "../../support/monitor/check-rows.ts";
 import { type ConsoleProgram, startConsoleProgram } from "../../support/program/console-browser.ts";
 import type { Program } from "../../support/program/program.ts";
 import { incidentKey, startIncidentServer } from "../../support/routing/incident-server.ts";
@@ -105,7 +105,7 @@ describe.skipIf(!hasBrowser)("a failure that was suppressed", () => {
     onTestFinished(() => database.end());
     const untilMs = Date.now();
     const span = { by: "liveness", sinceMs: untilMs - 60_000, untilMs, reason: "local: HTTP 503" };
-    await createResultWriter(database).suppressions("rate-limit", [span]);
+    await saveRecords(database, { suppressions: [{ checkId: "rate-limit", ...span }] });
     const { page } = await console.open("/checks/rate-limit");
 
     const row = page.getByRole("row").filter({ hasText: "Suppressed" });

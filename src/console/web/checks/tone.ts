@@ -10,10 +10,3 @@ export const checkTones: Record<CheckView["status"], Tone> = {
   paused: "mute",
   pending: "mute",
 };
-
-/** The order of the list: the worst first. */
-const order = "failed silent late degraded ok pending paused".split(" ");
-
-export function byUrgency(a: CheckView, b: CheckView): number {
-  return order.indexOf(a.status) - order.indexOf(b.status) || a.name.localeCompare(b.name);
-}

@@ -17,9 +17,10 @@ import type { CheckView } from "#monitor/results/contract.ts";
 
 export function CheckPage() {
   const id = path.value.slice("/checks/".length);
-  const { data, error, reload } = useRead("CheckReads/List", {}, 5_000);
+  const { data, error, isMissing, reload } = useRead("CheckReads/List", { ids: [id] }, 5_000);
+  if (isMissing) return <NoCheck id={id} />;
   if (data === undefined) return <Waiting error={error} />;
-  const check = data.checks.find((one) => one.id === id);
+  const [check] = data.checks;
   if (check === undefined) return <NoCheck id={id} />;
   return <Shown key={id} check={check} reload={reload} error={error} />;
 }

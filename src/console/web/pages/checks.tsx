@@ -1,10 +1,13 @@
-/** Every check and heartbeat, the worst first. */
+/** The checks and heartbeats that the search finds, the worst first. */
+import { query, setQuery } from "#console/web/address.ts";
 import { Deliveries } from "#console/web/checks/deliveries.tsx";
+import { mostShown, pageSize, searchOf } from "#console/web/checks/search.ts";
 import { Strip } from "#console/web/checks/strip.tsx";
-import { byUrgency, checkTones } from "#console/web/checks/tone.ts";
-import { duration, inWords, ms, quietEnd, uptime } from "#console/web/format.ts";
+import { checkTones } from "#console/web/checks/tone.ts";
+import { count, duration, inWords, ms, quietEnd, uptime } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
 import { Notice, Panel, Waiting } from "#console/web/parts/blocks.tsx";
+import { ChoiceField, SearchField } from "#console/web/parts/filters.tsx";
 import { Sign } from "#console/web/parts/mark.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import { Link } from "#console/web/router.tsx";
@@ -12,39 +15,67 @@ import { Nobody } from "#console/web/routing/route-map.tsx";
 import { when } from "#console/web/times.ts";
 import { useRead } from "#console/web/use-read.ts";
 import { callerWords, capitalize, checkWords, offWords } from "#kernel/words.ts";
-import type { CheckView } from "#monitor/results/contract.ts";
+import type { CheckList, CheckView } from "#monitor/results/contract.ts";
+
+type Counts = NonNullable<CheckList["counts"]>;
 
 export function ChecksPage() {
-  const { data, error } = useRead("CheckReads/List", {}, 5_000);
-  if (data === undefined) return <Waiting error={error} />;
-  const of = (kind: CheckView["kind"]) =>
-    data.checks.filter((check) => check.kind === kind).sort(byUrgency);
+  const asked = searchOf(query.value);
+  const { data, latest, error } = useRead("CheckReads/List", asked, 5_000);
+  if (latest?.counts === undefined) return <Waiting error={error} />;
+  const { counts, checks } = latest;
+  const listOf = (kind: CheckView["kind"]) => ({
+    kind,
+    checks: checks.filter((check) => check.kind === kind),
+    counts,
+    limit: asked.limit,
+  });
   return (
     <>
       <div class="page-head">
         <div>
-          <h1>{headline(data.checks)}</h1>
+          <h1>{headline(counts)}</h1>
           <p>
-            Monitoring, updated <Time iso={data.taken_at} isAge />.
+            Monitoring, updated <Time iso={latest.taken_at} isAge />.
           </p>
         </div>
       </div>
       {error !== undefined && <Notice tone="warn">{error}</Notice>}
-      <Nobody checks={data} />
+      <Nobody reason={latest.reaches_nobody} />
       <DeadLetters />
-      <div class="sides">
-        <List title="API checks" word="check" command="checks" checks={of("api")} />
-        <List title="Heartbeats" word="heartbeat" command="heartbeats" checks={of("heartbeat")} />
+      <Filters counts={counts} />
+      <div class="sides" aria-busy={data === undefined}>
+        <List title="API checks" word="check" command="checks" {...listOf("api")} />
+        <List title="Heartbeats" word="heartbeat" command="heartbeats" {...listOf("heartbeat")} />
       </div>
     </>
   );
 }
 
-function headline(checks: readonly CheckView[]): string {
-  const alerts = checks.filter(({ alert }) => alert !== null).length;
-  if (alerts > 0) return `${alerts} open alert${alerts === 1 ? "" : "s"}`;
-  const silent = checks.filter(({ status }) => status === "silent").length;
-  return silent > 0 ? `${silent} of ${checks.length} checks are silent` : "No open alerts";
+function headline({ alerts, total, statuses: { silent = 0 } }: Counts): string {
+  if (alerts > 0) return `${count(alerts)} open alert${alerts === 1 ? "" : "s"}`;
+  const all = total.api + total.heartbeat;
+  return silent > 0 ? `${count(silent)} of ${count(all)} checks are silent` : "No open alerts";
+}
+
+const refine = (name: string) => (value: string) =>
+  setQuery({ [name]: value || undefined, limit: undefined });
+
+function Filters({ counts: { statuses } }: { counts: Counts }) {
+  const choices = Object.entries(statuses).map(([value, count]) => ({ value, count }));
+  const wordsOf = (value: string) => capitalize(checkWords[value as CheckView["status"]] ?? value);
+  return (
+    <search class="filters of-checks">
+      <SearchField placeholder="name or id" change={refine("search")} />
+      <ChoiceField
+        of="status"
+        name="State"
+        choices={choices}
+        wordsOf={wordsOf}
+        change={refine("status")}
+      />
+    </search>
+  );
 }
 
 type ListProps = {
@@ -52,19 +83,29 @@ type ListProps = {
   word: string;
   /** The command that adds one. */
   command: string;
+  kind: CheckView["kind"];
   checks: readonly CheckView[];
+  counts: Counts;
+  limit: number;
 };
 
-function List({ title, word, command, checks }: ListProps) {
+function List({ title, word, command, kind, checks, counts, limit }: ListProps) {
+  const found = counts.found[kind];
+  const rest = found - checks.length;
   return (
     <section class="panel" aria-label={title}>
       <header class="panel-head">
         <h2>{title}</h2>
+        <span class="quiet" role="status">
+          {rest > 0 && `${count(checks.length)} of ${count(found)}`}
+        </span>
       </header>
-      {checks.length === 0 ? (
+      {counts.total[kind] === 0 ? (
         <p class="quiet">
           No {word} yet: <code class="mono">npx vedette {command} add</code> adds one.
         </p>
+      ) : found === 0 ? (
+        <p class="quiet">No {word} is so.</p>
       ) : (
         <ul class="checks">
           {checks.map((check) => (
@@ -72,6 +113,12 @@ function List({ title, word, command, checks }: ListProps) {
           ))}
         </ul>
       )}
+      {rest > 0 && limit < mostShown && (
+        <button type="button" onClick={() => setQuery({ limit: String(limit + pageSize) })}>
+          Show {pageSize} more
+        </button>
+      )}
+      {rest > 0 && limit >= mostShown && <p class="quiet">Search for the others.</p>}
     </section>
   );
 }

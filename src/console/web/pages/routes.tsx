@@ -9,12 +9,10 @@ import { Nobody, pagesWords, RouteMap } from "#console/web/routing/route-map.tsx
 import { alertOf, queryOf } from "#console/web/routing/simulated.ts";
 import { useRead } from "#console/web/use-read.ts";
 import { callerWords } from "#kernel/words.ts";
-import type { CheckView } from "#monitor/results/contract.ts";
 
 export function RoutesPage() {
   const { source, labels } = alertOf(query.value);
   const { data, latest, error, isMissing } = useRead("routing", { source, labels }, 30_000);
-  const { data: checks } = useRead("CheckReads/List", {}, 30_000);
   if (isMissing) return <NoSource source={source} />;
   if (latest === undefined) return <Waiting error={error} />;
   const choose = (name: string) => {
@@ -31,7 +29,7 @@ export function RoutesPage() {
         </div>
       </div>
       {error !== undefined && data !== undefined && <Notice tone="warn">{error}</Notice>}
-      <Nobody checks={checks} />
+      <Nobody reason={latest.reaches_nobody} />
       <div class="sides">
         <div class="stack">
           <Sync sync={latest.sync} trouble={latest.sync_trouble} />
@@ -46,11 +44,11 @@ export function RoutesPage() {
             {data === undefined ? (
               <Waiting error={error} />
             ) : (
-              <RouteMap simulation={data.simulation} nobody={checks?.reaches_nobody} />
+              <RouteMap simulation={data.simulation} nobody={latest.reaches_nobody} />
             )}
           </Panel>
         </div>
-        <Walks checks={latest.checks} known={checks?.checks ?? []} />
+        <Walks checks={latest.checks} />
       </div>
     </>
   );
@@ -105,27 +103,22 @@ function Alert({ view, source, choose, labels, change }: AlertProps) {
   );
 }
 
-type WalksProps = Pick<RoutingView, "checks"> & { known: readonly CheckView[] };
-
-function Walks({ checks, known }: WalksProps) {
-  const why = new Map(known.map(({ id, reaches_nobody }) => [id, reaches_nobody]));
+function Walks({ checks }: Pick<RoutingView, "checks">) {
   return (
     <Panel title="When a check fails">
       <Table names={["Check", "Source", "Pages", "Posts to"]}>
-        {checks.map(({ check, source, pages, channels }) => (
+        {checks.map(({ check, source, pages, channels, reaches_nobody: why }) => (
           <tr key={check}>
             <td data-name="Check">{check}</td>
             <td data-name="Source">{source ?? "no channel"}</td>
             <td data-name="Pages">
-              {pages.length === 0 || why.get(check) !== undefined ? (
-                <span class="quiet">{pagesWords(pages, why.get(check))}</span>
+              {pages.length === 0 || why !== undefined ? (
+                <span class="quiet">{pagesWords(pages, why)}</span>
               ) : (
                 <b>{pages.join(", ")}</b>
               )}
             </td>
-            <td data-name="Posts to">
-              {(why.get(check) === undefined && channels.join(", ")) || "nowhere"}
-            </td>
+            <td data-name="Posts to">{(why === undefined && channels.join(", ")) || "nowhere"}</td>
           </tr>
         ))}
       </Table>

@@ -1,4 +1,6 @@
 /** The form of a new rollout. What is wrong with a field is said at the field. */
+import { useState } from "preact/hooks";
+import { count } from "#console/web/format.ts";
 import type { Faults } from "#console/web/parts/fields.ts";
 import {
   Entries,
@@ -179,16 +181,33 @@ function SelectorFields({ part, of, legend, children }: Selectors) {
   );
 }
 
+/** All are offered, without a search. */
+const fewChecks = 50;
+
 function GateFields(part: Part) {
   const { fields, faults, change } = part;
-  const { data } = useRead("CheckReads/List", {});
-  const checks = data?.checks.filter(({ kind }) => kind === "api") ?? [];
-  if (checks.length === 0) return null;
+  const [search, setSearch] = useState("");
+  const ids = fields.checks.slice(0, 100);
+  const { latest } = useRead("CheckReads/List", { ids, kind: "api", search });
+  const checks = latest?.checks ?? [];
+  const total = latest?.counts?.total.api ?? 0;
+  if (total === 0) return null;
   const toggle = (id: string, isOn: boolean) =>
     change({ checks: isOn ? [...fields.checks, id] : fields.checks.filter((one) => one !== id) });
   return (
     <fieldset>
       <legend>Gate between waves</legend>
+      {total > fewChecks && (
+        <Field name="Find a check" fault={undefined}>
+          <input
+            type="search"
+            value={search}
+            maxLength={200}
+            placeholder={`name or id, of ${count(total)} checks`}
+            onInput={(event) => setSearch(event.currentTarget.value)}
+          />
+        </Field>
+      )}
       {checks.map((check) => (
         <CheckTick
           key={check.id}

@@ -2,7 +2,6 @@
 import type { RoutingView } from "#console/contract.ts";
 import { Notice } from "#console/web/parts/blocks.tsx";
 import { Sign } from "#console/web/parts/mark.tsx";
-import type { CheckList } from "#monitor/results/contract.ts";
 
 type Simulation = RoutingView["simulation"];
 
@@ -66,11 +65,11 @@ function Outcome({ pages, channels, nobody }: OutcomeProps) {
 }
 
 /** While no alert of any check leaves the program: says so, and why. */
-export function Nobody({ checks }: { checks: CheckList | undefined }) {
-  if (checks?.reaches_nobody === undefined) return null;
+export function Nobody({ reason }: { reason: string | undefined }) {
+  if (reason === undefined) return null;
   return (
     <Notice tone="warn">
-      <b>No alert leaves this program yet:</b> {checks.reaches_nobody}. What to set is said by{" "}
+      <b>No alert leaves this program yet:</b> {reason}. What to set is said by{" "}
       <code class="mono">npx vedette doctor</code>.
     </Notice>
   );

@@ -1,9 +1,9 @@
 /** One page of the sentinels that the search finds. */
-import { useEffect, useRef, useState } from "preact/hooks";
-import { query, setQuery } from "#console/web/address.ts";
-import { ago, count, shortImage } from "#console/web/format.ts";
+import { setQuery } from "#console/web/address.ts";
+import { ago, shortImage } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
 import { Table } from "#console/web/parts/blocks.tsx";
+import { ChoiceField, SearchField } from "#console/web/parts/filters.tsx";
 import { Image } from "#console/web/parts/image.tsx";
 import { Sign } from "#console/web/parts/mark.tsx";
 import { Link } from "#console/web/router.tsx";
@@ -116,8 +116,6 @@ function State({ sentinel }: { sentinel: FoundSentinel }) {
   );
 }
 
-type Choices = FleetOverview["choices"][Filter];
-
 const names: Record<Filter, string> = {
   region: "Region",
   image: "Runs",
@@ -135,69 +133,20 @@ const wordsOf: Record<Filter, (value: string) => string> = {
 export function FilterFields({ choices }: Pick<FleetOverview, "choices">) {
   return (
     <search class="filters">
-      <SearchField />
+      <SearchField
+        placeholder="id or label, such as tier=canary"
+        change={(text) => setQuery(refine("search", text))}
+      />
       {filters.map((filter) => (
-        <FilterField key={filter} filter={filter} choices={choices[filter]} />
+        <ChoiceField
+          key={filter}
+          of={filter}
+          name={names[filter]}
+          choices={choices[filter]}
+          wordsOf={wordsOf[filter]}
+          change={(value) => setQuery(refine(filter, value))}
+        />
       ))}
     </search>
-  );
-}
-
-const typingMs = 250;
-
-/** The list follows once the operator has stopped typing. */
-function SearchField() {
-  const shown = query.value.get("search") ?? "";
-  const [text, setText] = useState(shown);
-  const written = useRef(shown);
-  // A link or "Show all" may lead to another search; what we have written ourselves is behind what is typed.
-  useEffect(() => {
-    if (shown === written.current) return;
-    written.current = shown;
-    setText(shown);
-  }, [shown]);
-  useEffect(() => {
-    if (text === shown) return;
-    const timer = setTimeout(() => {
-      written.current = text;
-      setQuery(refine("search", text));
-    }, typingMs);
-    return () => clearTimeout(timer);
-  }, [text, shown]);
-  return (
-    <label class="grow">
-      <span class="label">Search</span>
-      <input
-        type="search"
-        value={text}
-        maxLength={200}
-        placeholder="id or label, such as tier=canary"
-        autoComplete="off"
-        spellcheck={false}
-        onInput={(event) => setText(event.currentTarget.value)}
-      />
-    </label>
-  );
-}
-
-function FilterField({ filter, choices }: { filter: Filter; choices: Choices }) {
-  const chosen = query.value.get(filter) ?? "";
-  const isKnown = chosen === "" || choices.some(({ value }) => value === chosen);
-  return (
-    <label>
-      <span class="label">{names[filter]}</span>
-      <select
-        value={chosen}
-        onChange={(event) => setQuery(refine(filter, event.currentTarget.value))}
-      >
-        <option value="">Any</option>
-        {!isKnown && <option value={chosen}>{wordsOf[filter](chosen)}</option>}
-        {choices.map(({ value, count: found }) => (
-          <option key={value} value={value} title={value}>
-            {`${wordsOf[filter](value)} (${count(found)})`}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }
