@@ -25,8 +25,8 @@ type Parts<Row> = {
   access: RowAccess;
   /** The name in logs and errors: "window". */
   word: string;
-  /** Throws a `ProblemError` for a row that cannot be; absent: what the schema allows can be. */
-  check?: (row: Row) => void;
+  /** Throws a `ProblemError` for a row that cannot be, or not by this caller; absent: what the schema allows can be. */
+  check?: (row: Row, actor: Actor) => void;
 };
 
 /** True if a row holds for this fleet; undefined: for any of them. */
@@ -62,7 +62,7 @@ function createRowHandlers<Row extends FleetRow>({ store, access, word, check }:
       const added = await readNow(ctx, adding, async () => {
         if (row.fleet !== undefined) fleets.require(row.fleet);
         requireAccess(actor, row);
-        check?.(row);
+        check?.(row, actor);
         return store.add(row, by);
       });
       ctx.console.info(`rollout ${word} added`, { [word]: row.id, by });
@@ -136,8 +136,10 @@ export function createPromotionService(store: PromotionStore, access: RowAccess)
     store,
     access,
     word: "promotion",
-    check: ({ after }) => {
+    check: ({ after }, actor) => {
       access.fleets.require(after);
+      // The row keeps this fleet from one that waits for `fleet`.
+      access.fleets.requireOperator(actor, after);
     },
   });
   return implement(rolloutPromotions, {

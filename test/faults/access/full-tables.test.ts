@@ -1,4 +1,4 @@
-/** Operators of one fleet fill a table of rows, and leave those of another room for a freeze of their own. */
+/** Operators of one fleet fill a table of rows, and leave those of another room for rows of their own. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createMemoryFleet } from "../../support/rollout/memory-fleet.ts";
 import { type RolloutBench, startRolloutBench } from "../../support/rollout/rollout-bench.ts";
@@ -8,8 +8,12 @@ let bench: RolloutBench;
 beforeAll(async () => {
   bench = await startRolloutBench({
     size: 1,
-    fleets: { staging: createMemoryFleet(1), production: createMemoryFleet(1) },
-    operators: { production: ["ada"] },
+    fleets: {
+      staging: createMemoryFleet(1),
+      production: createMemoryFleet(1),
+      late: createMemoryFleet(1),
+    },
+    operators: { production: ["ada", "eve"], late: ["bob", "eve"] },
   });
 });
 
@@ -36,4 +40,21 @@ it.each(tables)("%s that are full for one fleet take a row of another", async (n
   expect([more.status, again.status, foreign.status, own.status]).toEqual([409, 200, 403, 200]);
   expect(more.body["message"]).toContain(`there are ${most}`);
   expect(more.body["message"]).toContain("of the fleet staging already");
+});
+
+it("a promotion takes an operator of both fleets, and closes no circle", async () => {
+  const add = (fleet: string, after: string, by: string) =>
+    bench.post("vedette.v1.RolloutPromotions/Add", { id: `by-${by}`, fleet, after, reason }, by);
+
+  const foreign = [await add("late", "production", "bob"), await add("production", "late", "ada")];
+  const own = await add("production", "late", "eve");
+  const circle = await bench.post(
+    "vedette.v1.RolloutPromotions/Add",
+    { id: "back", fleet: "late", after: "production", reason },
+    "eve",
+  );
+
+  expect([...foreign, own, circle].map(({ status }) => status)).toEqual([403, 403, 200, 409]);
+  expect(foreign[0]?.body["message"]).toContain("bob is no operator of the fleet production");
+  expect(circle.body["message"]).toContain("production waits for late already");
 });
