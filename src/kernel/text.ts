@@ -78,15 +78,20 @@ export function hintOf(given: string, rows: readonly (Row | string)[]): string {
     : `; there are ${someOf(names, 10)}`;
 }
 
-/** Each hint compares all names: of thousands of faults only the first have one. */
+/** Each hint compares all names: of thousands of faults only the first have one, and in a large fleet only one. */
 const mostHints = 10;
+const mostCompared = 20_000;
 
 /** As `hintOf`, but for the first calls only; from then on it says how many names there are. */
 export function createHint(): typeof hintOf {
-  let left = mostHints;
+  let hints = 0;
+  let compared = 0;
   return (given, rows) => {
-    left -= 1;
-    return left < 0 && rows.length > 0 ? `; there are ${rows.length}` : hintOf(given, rows);
+    const isOver = hints === mostHints || compared > mostCompared;
+    if (isOver && rows.length > 0) return `; there are ${rows.length}`;
+    hints += 1;
+    compared += rows.length;
+    return hintOf(given, rows);
   };
 }
 
@@ -110,8 +115,11 @@ export function someOf(names: readonly string[], most: number, count = names.len
 const mostSteps = 20_000_000;
 
 function rank(given: string, known: readonly string[]) {
-  const one = given.toLowerCase();
+  // A longer name is not compared, and may have a million letters.
+  const one = given.slice(0, 400).toLowerCase();
+  const letters = sorted(one);
   let steps = 0;
+  const isSwapped = (name: string) => name.length === one.length && sorted(name) === letters;
   return known
     .map((name) => {
       const other = name.toLowerCase();
@@ -119,7 +127,7 @@ function rank(given: string, known: readonly string[]) {
       if (steps > mostSteps) return { name, distance: Math.max(one.length, other.length) };
       // Equally near names that differ at their end come first: in a fleet, these are the neighbours.
       const shift = other.startsWith(one.slice(0, -1)) ? 0 : 0.1;
-      return { name, distance: sorted(one) === sorted(other) ? 1 : distanceOf(one, other) + shift };
+      return { name, distance: isSwapped(other) ? 1 : distanceOf(one, other) + shift };
     })
     .sort((a, b) => a.distance - b.distance);
 }

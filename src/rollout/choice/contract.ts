@@ -16,10 +16,24 @@ const SentinelId = clean(maxSentinelId);
 const isDistinct = (list: readonly string[]) => new Set(list).size === list.length;
 const distinctly = { error: "must name each once" };
 
+const mostLabels = 10;
+
+/** Returns as many labels as show that there are too many: each fault of 70,000 would be described. */
+const fewOf = (labels: unknown) =>
+  typeof labels === "object" && labels !== null && !Array.isArray(labels)
+    ? Object.fromEntries(Object.entries(labels).slice(0, mostLabels + 1))
+    : labels;
+
 export const LabelSelector = z
-  .record(LabelName, LabelValue)
-  .refine((labels) => Object.keys(labels).length > 0, { error: "must have at least one label" })
-  .refine((labels) => Object.keys(labels).length <= 10, { error: "must have 10 labels at most" })
+  .preprocess(
+    fewOf,
+    z
+      .record(LabelName, LabelValue)
+      .refine((labels) => Object.keys(labels).length > 0, { error: "must have at least one label" })
+      .refine((labels) => Object.keys(labels).length <= mostLabels, {
+        error: `must have ${mostLabels} labels at most`,
+      }),
+  )
   .meta({
     title: "Label selector",
     description: "Sentinels that have each of these labels.",

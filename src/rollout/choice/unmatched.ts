@@ -1,7 +1,7 @@
 /** Finds ids, regions and labels that no sentinel of the fleet has: they are typing errors, mostly. Pure. */
 import type { FleetMember } from "#fleet/contract.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { hintOf, someOf } from "#kernel/text.ts";
+import { createHint, someOf } from "#kernel/text.ts";
 import { whichOf } from "#kernel/words.ts";
 import type { Choice, ChoiceProblemCode, Pin, Selector } from "./contract.ts";
 import { leaveOut, selectorOf } from "./leave-out.ts";
@@ -35,14 +35,15 @@ export function namesSentinels(choice: Choice): boolean {
 
 /** One line for each field, which begins with its path. */
 export function findUnmatched(fleet: readonly FleetMember[], choice: Choice): string[] {
-  return namedIn(choice).flatMap((named) => faultsOf(fleet, named));
+  return namedIn(choice).flatMap(createFaultsOf(fleet));
 }
 
 /** A line for each field of these pins that names what no sentinel has. A pin that is over does not count. */
 export function warnOfPins(fleet: readonly FleetMember[], { pins, nowMs }: Pins): string[] {
   const holding = pins.filter(({ ends }) => ends === undefined || nowMs < Date.parse(ends));
+  const faultsOf = createFaultsOf(fleet);
   return holding.flatMap((pin) =>
-    faultsOf(fleet, { selector: pin, at: (field = "ids") => `pin ${pin.id}, ${field}` }),
+    faultsOf({ selector: pin, at: (field = "ids") => `pin ${pin.id}, ${field}` }),
   );
 }
 
@@ -64,20 +65,27 @@ const kinds = {
 } as const;
 const fields = ["ids", "regions", "labels"] as const;
 
-function faultsOf(fleet: readonly FleetMember[], { selector, at }: Named): string[] {
-  const faults = fields.flatMap((field) => {
-    const { words, of } = kinds[field];
-    const given = namesOf(selector, field);
-    if (given.length === 0) return [];
-    const known = new Set(fleet.flatMap<string>(of));
-    const missing = given.filter((name) => !known.has(name));
-    const [first] = missing;
-    if (first === undefined) return [];
-    const hint = hintOf(first, [...known]) || "; there are none";
-    return [`${at(field)}: ${words} ${someOf(missing, 3)}${hint}`];
-  });
-  if (faults.length > 0 || fleet.some(selectorOf(selector))) return faults;
-  return [`${at()}: no sentinel matches all of it together`];
+/** The names of a fleet are listed once, and the first faults alone have hints: 200 pins may have 600 of them. */
+function createFaultsOf(fleet: readonly FleetMember[]) {
+  const hintOf = createHint();
+  const lists = new Map<keyof Selector, Set<string>>();
+  const knownOf = (field: keyof Selector) => {
+    const known = lists.get(field) ?? new Set(fleet.flatMap<string>(kinds[field].of));
+    lists.set(field, known);
+    return known;
+  };
+  return ({ selector, at }: Named): string[] => {
+    const faults = fields.flatMap((field) => {
+      const given = namesOf(selector, field);
+      const missing = given.filter((name) => !knownOf(field).has(name));
+      const [first] = missing;
+      if (first === undefined) return [];
+      const hint = hintOf(first, [...knownOf(field)]) || "; there are none";
+      return [`${at(field)}: ${kinds[field].words} ${someOf(missing, 3)}${hint}`];
+    });
+    if (faults.length > 0 || fleet.some(selectorOf(selector))) return faults;
+    return [`${at()}: no sentinel matches all of it together`];
+  };
 }
 
 function namesOf({ labels = {}, ...selector }: Selector, field: keyof Selector): readonly string[] {
