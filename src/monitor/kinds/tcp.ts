@@ -44,10 +44,10 @@ export const tcp = defineKind({
   build: (check, { readSecret }) => void buildText(check, readSecret),
   hostsOf: ({ host }) => [host],
   probe: probeTcp,
-  grade({ expect }, { outcome: { text } }) {
+  grade({ expect }, { outcome: { text, end } }) {
     if (expect === null || text.includes(expect)) return null;
     const answered = text === "" ? "answered nothing" : `answered ${show(text)}`;
-    return failedBy(`${answered}, expected to contain ${show(expect)}`);
+    return failedBy(`${answered}${end}, expected to contain ${show(expect)}`);
   },
   hosted: null,
 });
@@ -69,14 +69,15 @@ export function buildText(
 /** Without `expect` a connection is enough, and what was to be sent is sent. */
 async function probeTcp(check: TcpCheck, run: Run) {
   const text = buildText(check, run.target.readSecret);
-  const hide = (answer: string) => run.hide(answer, check.expect ?? "");
+  const { expect } = check;
+  // Where it was cut off it may end in the beginning of a secret.
+  const hide = (answer: string) => run.hide(`${answer}…`, expect ?? "").slice(0, -1);
   return observe(run, async (attempt) => {
     const socket = await open({ hostname: check.host, port: check.port }, attempt);
     try {
       if (text !== null) await send(socket, text);
-      const answer = check.expect === null ? "" : await read(socket, check.expect, attempt);
-      // Where it was cut off it may end in the beginning of a secret.
-      return { kind: "received" as const, text: hide(`${answer}…`).slice(0, -1) };
+      const answer = expect === null ? nothing : await read(socket, { ...attempt, expect, hide });
+      return { kind: "received" as const, ...answer };
     } finally {
       socket.destroy();
     }
@@ -94,23 +95,35 @@ function send(socket: Socket, text: string): Promise<void> {
 /** The longest part of an answer that is read: it may be endless. */
 const longestAnswerBytes = 4_096;
 
-/** Up to the text that is expected, the end of the answer or the limits. */
-async function read(socket: Socket, expected: string, { timing }: Attempt): Promise<string> {
+/** `end`: why the text is not the whole answer; empty: it is, or nobody asks. */
+type Answer = { text: string; end: string };
+const nothing: Answer = { text: "", end: "" };
+
+type Reading = Attempt & { expect: string; hide: (answer: string) => string };
+
+/** Up to the text that is expected, the end of the answer or the limits. Hidden secrets do not end it: its time is shown. */
+async function read(socket: Socket, { timing, expect, hide }: Reading): Promise<Answer> {
   let answer = Buffer.alloc(0);
-  const text = () => answer.toString("utf8");
+  let end = "";
+  // Without half a character at its end, behind which no secret would be found.
+  const text = () => hide(new TextDecoder().decode(answer, { stream: true }));
   try {
     for await (const chunk of socket as AsyncIterable<Buffer>) {
       timing.phases.firstByte ??= performance.now() - (timing.connectedAtMs ?? 0);
       answer = Buffer.concat([answer, chunk]).subarray(0, longestAnswerBytes);
-      if (text().includes(expected) || answer.length === longestAnswerBytes) break;
+      if (text().includes(expect)) break;
+      if (answer.length < longestAnswerBytes) continue;
+      end = " in its first 4 KB";
+      break;
     }
   } catch (error) {
     // The received part says more than that no more came.
     if (answer.length === 0) throw error;
+    end = " before it was cut off";
   }
   const { firstByte } = timing.phases;
   if (firstByte !== null) {
     timing.phases.transfer = performance.now() - (timing.connectedAtMs ?? 0) - firstByte;
   }
-  return text();
+  return { text: text(), end };
 }

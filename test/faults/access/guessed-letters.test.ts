@@ -10,6 +10,7 @@ import { createProbe } from "#monitor/probe/probe.ts";
 import { createRunCheck } from "#monitor/probe/run-check.ts";
 
 const secret = "s3cret/value";
+const accented = "käse-kästchen";
 
 async function listen(server: Server) {
   await once(server.listen(0, "127.0.0.1"), "listening");
@@ -29,7 +30,10 @@ const startServer = () =>
   );
 
 async function run(fields: object) {
-  const environment = { VEDETTE_SECRET_KEY_1: secret, VEDETTE_SECRET_KEY_1_HOSTS: "127.0.0.1" };
+  const environment = {
+    ...{ VEDETTE_SECRET_KEY_1: secret, VEDETTE_SECRET_KEY_1_HOSTS: "127.0.0.1" },
+    ...{ VEDETTE_SECRET_KEY_2: accented, VEDETTE_SECRET_KEY_2_HOSTS: "127.0.0.1" },
+  };
   const target = {
     baseUrl: "http://127.0.0.1:1",
     readSecret: createReadSecret({}, "", environment),
@@ -108,6 +112,36 @@ it("right and wrong letters at the end of a text that is cut off are answered al
   const grades = [await run(ask("id: s3c")), await run(ask("id: s4c"))].map(({ grade }) => grade);
 
   expect(grades).toEqual(["failed", "failed"]);
+});
+
+it("right letters do not end the reading of a text sooner than wrong ones", async () => {
+  const echo = createTcpServer((socket) => void socket.on("error", () => {}).pipe(socket));
+  const port = Number((await listen(echo)).split(":")[1]);
+  const tcp = { kind: "tcp", host: "127.0.0.1", port, send: "id: {{KEY_1}}", failedAboveMs: 200 };
+
+  const { reason } = await run({ ...tcp, expect: "id: s3c" });
+
+  expect(reason).toBe('answered "id: ***" before it was cut off, expected to contain "id: s3c"');
+});
+
+it("a secret that is cut off within a character is hidden", async () => {
+  const half = Buffer.from(`id: ${accented}`).subarray(0, "id: käse-kä".length + 1);
+  const server = createTcpServer((socket) => void socket.on("error", () => {}).end(half));
+  const port = Number((await listen(server)).split(":")[1]);
+  const tcp = { kind: "tcp", host: "127.0.0.1", port, expect: "no", send: "{{KEY_2}}" };
+
+  const { reason } = await run(tcp);
+
+  expect(reason).toBe('answered "id: ***", expected to contain "no"');
+});
+
+it("an answer of HTTP that ends before the length that it says is no answer", async () => {
+  const says = "HTTP/1.1 200 OK\r\ncontent-length: 90\r\n\r\n{}";
+  const server = createTcpServer((socket) => void socket.on("error", () => {}).end(says));
+
+  const { reason } = await run({ kind: "http", ...request(`http://${await listen(server)}/`) });
+
+  expect(reason).toBe("connection closed before the answer was whole");
 });
 
 it("right and wrong letters of what a step has taken are answered alike", async () => {
