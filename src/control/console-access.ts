@@ -40,6 +40,7 @@ export function consoleAccess(
         path,
         body,
         actor: signedName(by, path),
+        reader: by.actor,
         accounts: by.accounts,
         idempotencyKey,
         blocks,

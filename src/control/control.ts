@@ -251,6 +251,7 @@ async function forward(request: FastifyRequest, reply: FastifyReply, parts: Forw
     path,
     body: readBody(request, route),
     actor: signedName(parts, path),
+    reader: actor,
     accounts,
     idempotencyKey: route.isWrite
       ? await idempotencyKey(request, { actor, isKeyReused: settings.isKeyReused })

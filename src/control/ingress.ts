@@ -12,6 +12,8 @@ type IngressCall = {
   body: unknown;
   /** The caller's name, as history records it; undefined: nobody's. */
   actor: string | undefined;
+  /** The caller whose reads are counted. */
+  reader: string;
   accounts?: readonly string[] | undefined;
   /** Attaches a repeated call to the first one; undefined for a call that only reads. */
   idempotencyKey: string | undefined;
@@ -86,14 +88,46 @@ export function createIngress(settings: IngressSettings): Ingress {
     }
   };
 
-  const call = async (wanted: IngressCall): Promise<IngressAnswer> => {
+  const limitReads = createReadLimit();
+  const callOnce = async (wanted: IngressCall): Promise<IngressAnswer> => {
     const over = new AbortController();
     const signal = AbortSignal.any([wanted.signal, over.signal]);
     const hang = failOnceHung({ ...wanted, signal }, settings.askDatabase);
     return Promise.race([callRestate({ ...wanted, signal }), hang]).finally(() => over.abort());
   };
 
+  const call = (wanted: IngressCall) => {
+    const isRead = wanted.idempotencyKey === undefined;
+    return isRead ? limitReads(wanted, () => callOnce(wanted)) : callOnce(wanted);
+  };
   return { call, close: () => agent.destroy().finally(watch.close) };
+}
+
+/** Each is an invocation of Restate's, of which thousands would hold up a Cancel. */
+const mostReads = 100;
+
+/** Limits the reads of each caller at a time. Restate goes on with one whose caller is gone: that counts until its limit. */
+export function createReadLimit(heldMs = defaults.timeoutMs) {
+  const open = new Map<string, number>();
+  const count = (reader: string, by: 1 | -1) => {
+    const now = (open.get(reader) ?? 0) + by;
+    if (now > 0) open.set(reader, now);
+    else open.delete(reader);
+  };
+  return async <Answer>(
+    { reader, signal }: Pick<IngressCall, "reader" | "signal">,
+    read: () => Promise<Answer>,
+  ): Promise<Answer> => {
+    if ((open.get(reader) ?? 0) >= mostReads) throw tooManyReads(reader);
+    count(reader, 1);
+    const end = () => count(reader, -1);
+    return read().finally(() => (signal.aborted ? void setTimeout(end, heldMs).unref() : end()));
+  };
+}
+
+function tooManyReads(reader: string): ProblemError {
+  const detail = `${reader} has ${mostReads} reads open already: wait for their answers`;
+  return new ProblemError({ status: 429, code: "too_many_reads", detail });
 }
 
 /** The database is asked at this age of a call, and again after as long. */

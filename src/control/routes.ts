@@ -177,9 +177,10 @@ export const routes: readonly Route[] = [
 /** Start of the path of every service. Most requests are pings and of the console, and are not compared with each row. */
 const servicePrefix = "/vedette.";
 
+/** A read is not sent: nobody gets its answer, and thousands would hold up a Cancel. */
 export function findRoute(path: string): Route | undefined {
   if (!path.startsWith(servicePrefix)) return undefined;
-  return routes.find((route) => route.path.test(path));
+  return routes.find((route) => route.path.test(path) && (route.isWrite || !isSend(path)));
 }
 
 /** Returns the role that a call of this row requires. */
@@ -189,7 +190,7 @@ export function roleOf({ role, isWrite }: Route): Role {
 
 /** The name that signs a call; undefined: a plan's handler leads whoever may only look to no registry of a private network. */
 export function signedName(caller: Caller, path: string): string | undefined {
-  const isPlan = fleetOf(path) !== undefined && /\/Plan(?:\/send)?$/.test(path);
+  const isPlan = fleetOf(path) !== undefined && path.endsWith("/Plan");
   return isPlan && !isAllowed(caller, "operate") ? undefined : caller.actor;
 }
 

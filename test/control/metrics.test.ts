@@ -8,7 +8,15 @@ const answered = (status: number): IngressAnswer => ({ status, body: null, invoc
 async function countOf(call: Ingress["call"], path: string, signal = AbortSignal.timeout(60_000)) {
   const registry = new Registry();
   const ingress = timeCalls({ call, close: async () => {} }, registry);
-  const asked = { path, body: {}, actor: "ada", idempotencyKey: undefined, blocks: false, signal };
+  const asked = {
+    path,
+    body: {},
+    actor: "ada",
+    reader: "ada",
+    idempotencyKey: undefined,
+    blocks: false,
+    signal,
+  };
   const outcome = await ingress.call(asked).catch((error: Error) => error);
   const text = await registry.metrics();
   const counted = /^vedette_control_call_duration_seconds_count(\{.*\}) 1$/m.exec(text)?.[1];

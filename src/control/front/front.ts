@@ -5,6 +5,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type IsKeyReused, keyedCall, ownKey } from "#control/call-keys.ts";
+import { createReadLimit } from "#control/ingress.ts";
 import { endWithCaller, trackResponses } from "#control/open-responses.ts";
 import { findForeignFleet, loggedPath, reusedKey } from "#control/refusal.ts";
 import { findRoute, isBlocking, type Route, roleOf, signedName } from "#control/routes.ts";
@@ -12,6 +13,7 @@ import { type FleetOperators, notOperatorOf } from "#fleet/contract.ts";
 import { signActor, targetOfPath } from "#kernel/actor.ts";
 import { parseJson, readBody } from "#kernel/body.ts";
 import type { Log } from "#kernel/log.ts";
+import { ProblemError } from "#kernel/problem.ts";
 import { type Caller, hasEveryRole, isAllowed, whyNotAllowed } from "#kernel/roles.ts";
 import { createPipelineLimit } from "#kernel/server.ts";
 import { answerRefusal, readToken } from "./exchange.ts";
@@ -42,6 +44,8 @@ const largestBody = 10 * largestCall;
 const largestVersion = 64 * 1_024;
 
 const withinMs = { ingress: 24 * 3_600_000, admin: 300_000 };
+
+const limitReads = createReadLimit();
 
 /** Not listening yet. `close` finishes the responses to short calls, and disconnects the others. */
 export type Front = { server: Server; close: () => Promise<void> };
@@ -95,6 +99,9 @@ function createFront(settings: FrontSettings, forward: Forward): Front {
       await admit({ request, response, signal: gone.signal }, settings, forward);
     } catch (error) {
       if (gone.signal.aborted) return;
+      if (error instanceof ProblemError) {
+        return answerRefusal(response, { status: error.status, detail: error.message });
+      }
       const path = loggedPath(addressOf(request).pathname);
       settings.log.warn({ err: error, path }, "restate did not answer");
       answerRefusal(response, { status: 502, detail: "Restate did not answer; try again" });
@@ -162,19 +169,24 @@ async function forwardToIngress(settings: FrontSettings, call: FrontRequest): Pr
     return answerRefusal(response, { status: 422, detail: reusedKey().message });
   }
   const signed = { target: targetOfPath(path) ?? "", body, accounts: caller.accounts };
-  const answer = await requestRestate({
-    address: `${settings.ingressUrl}${path}${search}`,
-    method,
-    headers: {
-      ...forwardedHeaders(headers, body),
-      ...signActor(signedName(caller, path), signed, settings.actorKey),
-      ...(key && { "idempotency-key": key }),
-    },
-    body,
-    withinMs: withinMs.ingress,
-    signal,
-  });
-  await sendAnswer(answer, response);
+  const send = () =>
+    requestRestate({
+      address: `${settings.ingressUrl}${path}${search}`,
+      method,
+      headers: {
+        ...forwardedHeaders(headers, body),
+        ...signActor(signedName(caller, path), signed, settings.actorKey),
+        ...(key && { "idempotency-key": key }),
+      },
+      body,
+      withinMs: withinMs.ingress,
+      signal,
+    });
+  const isRead = route?.isWrite === false;
+  await sendAnswer(
+    await (isRead ? limitReads({ reader: caller.actor, signal }, send) : send()),
+    response,
+  );
 }
 
 async function isReused(

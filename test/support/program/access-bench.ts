@@ -21,7 +21,7 @@ type Settings = {
   doors?: readonly Door[];
   console?: ConsolePlugin;
   signIn?: SignIn;
-  /** What Restate answers at a path; absent: nothing in it. */
+  /** What Restate answers at a path, or will; absent: nothing in it. */
   answer?: (path: string) => unknown;
   /** Until when it serves: the end of the test, or whatever calls the function. */
   atEnd?: (end: () => Promise<void>) => void;
@@ -50,8 +50,8 @@ export async function startAccessBench(settings: Settings = {}) {
       ...(key !== undefined && { key }),
       rawHeaders: request.rawHeaders,
     });
-    const answer = JSON.stringify(settings.answer?.(request.url ?? "") ?? {});
-    request.resume().on("end", () => response.end(answer));
+    const answer = settings.answer?.(request.url ?? "");
+    request.resume().on("end", async () => response.end(JSON.stringify((await answer) ?? {})));
   });
   const restateUrl = await listen(restate);
   const operators = Object.fromEntries(
