@@ -11,6 +11,7 @@ import {
   type FleetList,
   type FleetListRequest,
   type FleetProblemCode,
+  fleetOfSentinel,
   fleetService,
 } from "./contract.ts";
 import type { FleetListing } from "./listing.ts";
@@ -23,7 +24,7 @@ export type FleetServiceParts = {
   listings: ReadonlyMap<string, Pick<FleetListing, "confirm" | "problem" | "confirmation">>;
   readLog: ReadLog;
   readActor: ReadActor;
-  /** Throws a `ProblemError` for a caller who may not change the fleet. */
+  /** Throws a `ProblemError` for a caller who may not change the fleet, nor read its logs. */
   requireOperator: (actor: Actor, fleet: string) => void;
 };
 
@@ -86,7 +87,13 @@ export function createFleetService({
         ctx.console.info("fleet list confirmed", { by, fleet, ...confirmed });
         return confirmed;
       },
-      Log: (ctx, request) => readNow(ctx, log, () => readLog(request)),
+      Log: (ctx, request) => {
+        const actor = readActor(ctx);
+        return readNow(ctx, log, async () => {
+          requireOperator(actor, fleetOfSentinel(request.sentinel, [...listings.keys()]));
+          return readLog(request);
+        });
+      },
     },
     options: { journalRetention: 0, asTerminalError, handlers: { List: unkept, Log: unkept } },
   });

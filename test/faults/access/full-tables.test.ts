@@ -58,3 +58,15 @@ it("a promotion takes an operator of both fleets, and closes no circle", async (
   expect(foreign[0]?.body["message"]).toContain("bob is no operator of the fleet production");
   expect(circle.body["message"]).toContain("production waits for late already");
 });
+
+it("the log of a sentinel is for operators of its fleet", async () => {
+  const log = (by: string) =>
+    bench.post("vedette.v1.FleetService/Log", { sentinel: "production:gw-1" }, by);
+
+  const answers = [await log("bob"), await log("ada")];
+
+  expect(answers.map(({ body }) => body["message"])).toEqual([
+    expect.stringContaining("bob is no operator of the fleet production"),
+    expect.stringContaining("there is no sentinel"),
+  ]);
+});

@@ -13,7 +13,7 @@ import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
 import { type RolloutHandlerName, singletonKey } from "#rollout/contract.ts";
-import type { ResolveImage } from "#rollout/fleets.ts";
+import { type ResolveImage, requireOperator } from "#rollout/fleets.ts";
 import { rolloutObject } from "#rollout/internal.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import type { HeadPolicy } from "#rollout/state.ts";
@@ -116,7 +116,8 @@ export async function startRolloutBench(options: BenchOptions = {}) {
         listings,
         readLog: createReadLog({ store: createLogStore(database), fleets: new Map() }),
         readActor,
-        requireOperator: () => {},
+        requireOperator: (actor, name) =>
+          requireOperator(actor, { name, operators: options.operators?.[name] }),
       }),
       ...notices.services,
       testService,
