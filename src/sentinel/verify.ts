@@ -1,5 +1,5 @@
 /** Verifies a caller's key at the public API. */
-import { isThisMachine, portOf } from "#kernel/address.ts";
+import { isThisMachine, ownAddresses, portOf } from "#kernel/address.ts";
 import { readBody } from "#kernel/body.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { isServedByOwner } from "#kernel/process.ts";
@@ -74,8 +74,12 @@ function ownAgent({ Agent, buildConnector }: Client) {
   agent ??= new Agent({
     connect: (options, callback) =>
       connect(options, (error, socket) => {
-        const isProven = !isThisMachine(options.hostname) || isServedByOwner(portOf(options), 1);
         if (error !== null) return callback(error, null);
+        const port = portOf(options);
+        // At another of its addresses a container may serve the port, which then has no listener here.
+        const isProven = isThisMachine(options.hostname)
+          ? isServedByOwner(port, 1)
+          : !ownAddresses().includes(socket.remoteAddress ?? "") || isServedByOwner(port);
         if (isProven) return callback(null, socket);
         socket.destroy();
         callback(new Error("another user's program has the port of the API"), null);
