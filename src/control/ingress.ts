@@ -6,6 +6,7 @@ import { createHangWatch, type HangWatch, HungError, isHung } from "#kernel/hang
 import { Agent, errors, request } from "#kernel/http.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { reachAddress } from "#kernel/restate.ts";
+import { isSend } from "./routes.ts";
 
 type IngressCall = {
   path: string;
@@ -106,7 +107,7 @@ export function createIngress(settings: IngressSettings): Ingress {
 /** Each is an invocation of Restate's, of which thousands would hold up a Cancel. */
 const mostReads = 100;
 
-/** Limits the reads of each caller at a time. Restate goes on with one whose caller is gone: that counts until its limit. */
+/** Limits the reads of each caller at a time. Restate goes on with one that was sent, or whose caller is gone: that counts longer. */
 export function createReadLimit(heldMs = defaults.timeoutMs) {
   const open = new Map<string, number>();
   const count = (reader: string, by: 1 | -1) => {
@@ -115,13 +116,14 @@ export function createReadLimit(heldMs = defaults.timeoutMs) {
     else open.delete(reader);
   };
   return async <Answer>(
-    { reader, signal }: Pick<IngressCall, "reader" | "signal">,
+    { path, reader, signal }: Pick<IngressCall, "path" | "reader" | "signal">,
     read: () => Promise<Answer>,
   ): Promise<Answer> => {
     if ((open.get(reader) ?? 0) >= mostReads) throw tooManyReads(reader);
     count(reader, 1);
     const end = () => count(reader, -1);
-    return read().finally(() => (signal.aborted ? void setTimeout(end, heldMs).unref() : end()));
+    const endLater = () => void setTimeout(end, heldMs).unref();
+    return read().finally(() => (signal.aborted || isSend(path) ? endLater() : end()));
   };
 }
 

@@ -177,10 +177,9 @@ export const routes: readonly Route[] = [
 /** Start of the path of every service. Most requests are pings and of the console, and are not compared with each row. */
 const servicePrefix = "/vedette.";
 
-/** A read is not sent: nobody gets its answer, and thousands would hold up a Cancel. */
 export function findRoute(path: string): Route | undefined {
   if (!path.startsWith(servicePrefix)) return undefined;
-  return routes.find((route) => route.path.test(path) && (route.isWrite || !isSend(path)));
+  return routes.find((route) => route.path.test(path));
 }
 
 /** Returns the role that a call of this row requires. */

@@ -184,7 +184,7 @@ async function forwardToIngress(settings: FrontSettings, call: FrontRequest): Pr
     });
   const isRead = route?.isWrite === false;
   await sendAnswer(
-    await (isRead ? limitReads({ reader: caller.actor, signal }, send) : send()),
+    await (isRead ? limitReads({ path, reader: caller.actor, signal }, send) : send()),
     response,
   );
 }

@@ -84,6 +84,7 @@ describe.each(["control", "ingress", "admin"] as const)("at the %s", (place) => 
       });
 
     for (const as of ["eve", "ben", "ada"]) await post("Plan", as);
+    await post("Plan/send", "eve");
     await post("Status", "eve");
 
     const names = reached.map(({ path, actor }) => [path.slice(rollout.length + 1), actor]);
@@ -91,6 +92,7 @@ describe.each(["control", "ingress", "admin"] as const)("at the %s", (place) => 
       ["Plan", undefined],
       ["Plan", undefined],
       ["Plan", "ada"],
+      ["Plan/send", undefined],
       ["Status", "eve"],
     ]);
   });
