@@ -3,11 +3,15 @@ import type { ObjectContext } from "@restatedev/restate-sdk";
 import { notices, topicKey } from "#alerts/contract.ts";
 import { defaultFleet } from "#fleet/contract.ts";
 import { toIso } from "#kernel/time.ts";
-import { type HistoryEntry, rolloutHistory, toPlanned } from "#rollout/history/interface.ts";
+import {
+  type HistoryEntry,
+  type OutcomesEntry,
+  rolloutHistory,
+} from "#rollout/history/interface.ts";
 import { rolloutWatch } from "#rollout/internal.ts";
 import { composeMessage, type RolloutEvent } from "#rollout/rules/messages.ts";
 import type { OutcomeChange } from "#rollout/rules/outcome.ts";
-import { type Batch, type RolloutHead, writeHead } from "#rollout/state.ts";
+import { type RolloutHead, writeHead } from "#rollout/state.ts";
 import { toStatus } from "./answer.ts";
 
 // Sends what happens to history; one way, so that an unavailable database blocks nothing.
@@ -80,21 +84,16 @@ function shownOf(head: RolloutHead): HistoryEntry["shown"] & { reason?: string }
   };
 }
 
-/** Sends the members of a batch, before it is deployed: what was sent when the fleet was frozen may be still on its way. */
-export function sendMembers(ctx: ObjectContext, rolloutId: string, batch: Batch): void {
-  ctx.sendClient(rolloutHistory, rolloutId).plan({ batches: [toPlanned(batch)] });
-}
-
-/** Sends results, with the head's totals. */
+/** Sends results, with the head's totals. `batch`: theirs, for a history that was not told of it. */
 export function sendOutcomes(
   ctx: ObjectContext,
   head: RolloutHead,
-  changes: OutcomeChange[],
+  results: Pick<OutcomesEntry, "changes" | "batch">,
 ): void {
   const { rolloutId, sequence, updatedAt, succeeded, failed, reverted } = head;
   const totals = { sequence, updatedAt, succeeded, failed, reverted };
   const atMs = Date.parse(updatedAt);
-  ctx.sendClient(rolloutHistory, rolloutId).outcomes({ changes, atMs, isLate: false, totals });
+  ctx.sendClient(rolloutHistory, rolloutId).outcomes({ ...results, atMs, isLate: false, totals });
 }
 
 /** Sends results of a rollout whose state was deleted: history alone still has it. */

@@ -35,7 +35,7 @@ import {
   writeHead,
   writeOutcome,
 } from "#rollout/state.ts";
-import { sendLateOutcomes, sendMembers, sendOutcomes, stamp } from "./announce.ts";
+import { sendLateOutcomes, sendOutcomes, stamp } from "./announce.ts";
 import { wasRolledBack } from "./answer.ts";
 import { type OrderStop, stopFor } from "./stop.ts";
 import { clearLate, currentRollout, readSaved, type SavedRollout } from "./superseded.ts";
@@ -50,11 +50,13 @@ export async function launchBatch(
   ctx: ObjectContext,
   request: LaunchRequest,
 ): Promise<LaunchAnswer> {
-  const head = await readHead(ctx);
-  const batch = await readBatch(ctx, request.batch);
+  const [head, batch, known] = await together([
+    readHead(ctx),
+    readBatch(ctx, request.batch),
+    readOutcome(ctx, request.batch),
+  ]);
   if (head === null || batch === null || !isWanted(head, request)) return "stopped";
   if (request.kind === "rollout" && evaluateDeploy(head).action !== "start") return "stopped";
-  const known = await readOutcome(ctx, request.batch);
   const outcome = known ?? emptyOutcome(batch);
   const { image, includeFailed } = head;
   const targets = targetsOf(batch, outcome, { kind: request.kind, image, includeFailed });
@@ -71,7 +73,6 @@ export async function launchBatch(
   // Still open: the last invocation of this batch was killed.
   const isLost = outcome.open || outcome.lost === true;
   writeOutcome(ctx, request.batch, { ...outcome, open: true, ...(isLost && { lost: true }) });
-  if (known === null) sendMembers(ctx, head.rolloutId, batch);
   return { invocation };
 }
 
@@ -176,9 +177,10 @@ export async function record(
   const stamped = { ...next, updatedAt: toIso(nowMs) };
   rollout.write(stamped);
   if (!rollout.isCurrent && !after.open) clearLate(ctx, head.rolloutId, request.batch);
-  if (request.closed) sendMembers(ctx, head.rolloutId, batch);
   // The close of a batch writes all its results: history may miss some, if a write was killed.
-  sendOutcomes(ctx, stamped, request.closed ? marksOf(batch, after) : changes);
+  const told = request.closed ? marksOf(batch, after) : changes;
+  const isFirst = before.marks === emptyOutcome(batch).marks;
+  sendOutcomes(ctx, stamped, { changes: told, ...((isFirst || request.closed) && { batch }) });
   if (rollout.isCurrent) await stopIfOver(ctx, stamped, orders);
   return null;
 }

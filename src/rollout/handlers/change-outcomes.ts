@@ -37,7 +37,7 @@ export async function changeOutcomes(
     writeOutcome(ctx, n, decided.outcome);
     // Before history is told: a kill in between must not leave it ahead of the head.
     writeHead(ctx, changed);
-    sendOutcomes(ctx, changed, decided.changes);
+    sendOutcomes(ctx, changed, { changes: decided.changes });
   }
   return changed;
 }

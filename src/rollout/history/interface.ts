@@ -22,9 +22,13 @@ export type PlannedBatch = { wave: number; ids: string[]; previousImages: string
 /** Sentinels that are in no wave, because of a pin or the request. */
 export type LeftOutEntry = { reason: string; ids: string[] };
 
-/** Results, with the rollout's totals including them; without totals history counts them itself. */
+/**
+ * Results, with the rollout's totals including them; without totals history counts them itself. `batch`: theirs, since
+ * its plan may be still on its way, or was killed.
+ */
 export type OutcomesEntry = {
   changes: OutcomeChange[];
+  batch?: Batch;
   atMs: number;
   isLate: boolean;
   totals?: Pick<RolloutHead, "sequence" | "updatedAt" | "succeeded" | "failed" | "reverted">;

@@ -11,6 +11,7 @@ import {
   type OutcomesEntry,
   type PlannedBatch,
   rolloutHistory,
+  toPlanned,
 } from "./interface.ts";
 
 /** An unavailable database delays these writes, in order, and nothing else. */
@@ -59,16 +60,18 @@ export function createHistoryStore(database: Database) {
     },
 
     /** Writes results of deploys, in whatever order they come, and the totals with them. */
-    async outcomes(rolloutId: string, entry: OutcomesEntry): Promise<void> {
-      const { changes, atMs, isLate, totals } = entry;
-      const ids = changes.map(({ id }) => id);
-      const outcomes = changes.map(({ to }) => outcomeNames[to] ?? null);
-      const reasons = changes.map(({ reason }) => reason ?? null);
-      const sequence = totals?.sequence ?? null;
-      const row = [rolloutId, ids, outcomes, reasons, new Date(atMs), sequence];
-      await database.query(saveOutcomes, row);
-      if (totals !== undefined) await database.query(saveTotals, totalsRow(rolloutId, totals));
-      else if (isLate) await database.query(recount, [rolloutId]);
+    async outcomes(rolloutId: string, { batch, ...entry }: OutcomesEntry): Promise<void> {
+      const { changes, isLate, totals } = entry;
+      const { rows } = await database.query<{ known: number }>(
+        saveOutcomes,
+        outcomesRow(rolloutId, entry),
+      );
+      const known = rows[0]?.known ?? 0;
+      if (batch !== undefined && known < Math.max(1, changes.length)) {
+        await this.plan(rolloutId, [toPlanned(batch)]);
+        await this.outcomes(rolloutId, entry);
+      }
+      if (totals === undefined && isLate) await database.query(recount, [rolloutId]);
     },
 
     /** The ids of the sentinels whose deploy has succeeded. */
@@ -146,9 +149,19 @@ function shownRow(shown: HistoryEntry["shown"]): unknown[] {
   ];
 }
 
-function totalsRow(rolloutId: string, totals: NonNullable<OutcomesEntry["totals"]>): unknown[] {
-  const { succeeded, failed, reverted, updatedAt, sequence } = totals;
-  return [rolloutId, succeeded, failed, reverted, updatedAt, sequence];
+function outcomesRow(rolloutId: string, { changes, atMs, totals }: OutcomesEntry): unknown[] {
+  return [
+    rolloutId,
+    changes.map(({ id }) => id),
+    changes.map(({ to }) => outcomeNames[to] ?? null),
+    changes.map(({ reason }) => reason ?? null),
+    new Date(atMs),
+    totals?.sequence ?? null,
+    totals?.succeeded ?? null,
+    totals?.failed ?? null,
+    totals?.reverted ?? null,
+    totals?.updatedAt ?? null,
+  ];
 }
 
 /** Takes the entry's count, unless the row has a newer one from results of deploys. */
@@ -203,10 +216,10 @@ const msOf = (time: string) => `floor(extract(epoch FROM ${time}) * 1000)::bigin
 
 /** An order from before the rollout, or before the change before this one, is of another deploy. */
 const orderedMs = `
-  CASE WHEN t.outcome <> 'left_out' AND n.ordered_at <= $5::timestamptz
-    AND n.ordered_at >= (SELECT started_at FROM rollouts WHERE id = $1)
-    AND ${msOf("n.ordered_at")} >= coalesce((s.changes -> -1 ->> 1)::bigint, 0)
-    THEN ${msOf("n.ordered_at")} END`;
+  CASE WHEN t.outcome <> 'left_out' AND t.ordered_at <= $5::timestamptz
+    AND t.ordered_at >= (SELECT started_at FROM rollouts WHERE id = $1)
+    AND ${msOf("t.ordered_at")} >= coalesce((s.changes -> -1 ->> 1)::bigint, 0)
+    THEN ${msOf("t.ordered_at")} END`;
 
 const changesAfter = `
   CASE WHEN s.outcome IS NOT DISTINCT FROM t.outcome THEN s.changes
@@ -216,24 +229,28 @@ const changesAfter = `
 // A failure is replaced by the success of a retry, and a success by a failure in its soak: the later write
 // counts, by the sequence of the rollout.
 const saveOutcomes = `
+  WITH t AS (
+    SELECT t.*, n.ordered_at FROM unnest($2::text[], $3::text[], $4::text[]) AS t (id, outcome, reason)
+      LEFT JOIN sentinels AS n ON n.id = t.id
+  ), totals AS (
+    UPDATE rollouts SET succeeded = $7, failed = $8, reverted = $9, updated_at = $10, sequence = $6
+    WHERE id = $1 AND sequence < $6
+  ), changed AS (
   UPDATE rollout_sentinels AS s SET outcome = t.outcome, reason = t.reason, updated_at = $5::timestamptz,
     sequence = coalesce($6::bigint, s.sequence), changes = ${changesAfter},
     failure = CASE WHEN t.outcome = 'failed' THEN coalesce(t.reason, 'unknown')
       WHEN t.outcome IN ('reverted', 'not_reverted') THEN s.failure END
-  FROM unnest($2::text[], $3::text[], $4::text[]) AS t (id, outcome, reason)
-    LEFT JOIN sentinels AS n ON n.id = t.id
+  FROM t
   WHERE s.rollout_id = $1 AND s.sentinel_id = t.id
     AND (s.outcome, s.reason) IS DISTINCT FROM (t.outcome, t.reason)
     AND CASE WHEN $6::bigint IS NULL
       THEN ${rankOf("t.outcome")} > ${rankOf("s.outcome")} OR t.outcome = s.outcome
-      ELSE s.sequence <= $6::bigint END`;
+      ELSE s.sequence <= $6::bigint END
+  )
+  SELECT count(*)::int AS known FROM t JOIN rollout_sentinels AS s ON s.rollout_id = $1 AND s.sentinel_id = t.id`;
 
 const selectSucceeded = `
   SELECT sentinel_id AS id FROM rollout_sentinels WHERE rollout_id = $1 AND outcome = 'succeeded'`;
-
-const saveTotals = `
-  UPDATE rollouts SET succeeded = $2, failed = $3, reverted = $4, updated_at = $5, sequence = $6
-  WHERE id = $1 AND sequence < $6`;
 
 const recount = `
   UPDATE rollouts SET
