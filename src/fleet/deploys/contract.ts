@@ -69,12 +69,14 @@ export type DeployStart = { result?: DeployResult; step?: DeployStep };
 
 /**
  * Begins deploys without invocations of their own: those that end at once need none. Refuses a sentinel that has another
- * deploy in progress. Never throws, and takes a few seconds at most. `isQuick`: most have ended, in a moment; `tookMs`:
- * how long it took.
+ * deploy in progress. Never throws, and takes a few seconds at most. `atOnce`: the most in flight; while they end in a
+ * moment and well the next ones follow. `starts`: of the first of them; the others were not begun. `isQuick`: most have
+ * ended, in a moment; `tookMs`: how long it took.
  */
 export type StartDeploys = (
   orders: readonly { sentinelId: string; image: string; deployId: string; run?: string }[],
   fleet: string,
+  atOnce: number,
 ) => Promise<{ starts: DeployStart[]; isQuick: boolean; tookMs: number }>;
 
 export const NotifyReadyRequest = z.strictObject({

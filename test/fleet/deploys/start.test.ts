@@ -13,14 +13,14 @@ const orders = ids.map((sentinelId) => ({ sentinelId, image: "r.io/a:v2", deploy
 const ready: DeployStep = { status: "ready" };
 const progressing: DeployStep = { status: "progressing", isPending: false };
 
-type Given = { observe?: Observe; fleet?: string };
+type Given = { observe?: Observe; fleet?: string; atOnce?: number };
 
 /** The answer once so much time has passed that every deploy was looked at for the last time. */
 async function startWith(start: Start, given: Given = {}) {
-  const { observe = async () => progressing, fleet = "singleton" } = given;
+  const { observe = async () => progressing, fleet = "singleton", atOnce = 4 } = given;
   const deployer: Deployer = { start, observe };
   const fleets = deploying(deployer, 60_000);
-  const answer = createStartDeploys(fleets)(orders, fleet);
+  const answer = createStartDeploys(fleets)(orders, fleet, atOnce);
   await vi.advanceTimersByTimeAsync(10_000);
   return answer;
 }
@@ -77,7 +77,7 @@ it("a group's start orders no image that is not known", async () => {
   const fleets = deploying(deployer, 60_000);
   const unknown = { sentinelId: "s1", image: "", deployId: "b-1" };
 
-  const { starts } = await createStartDeploys(fleets)([unknown], "singleton");
+  const { starts } = await createStartDeploys(fleets)([unknown], "singleton", 1);
 
   expect(starts).toEqual([{}]);
   expect(start).not.toHaveBeenCalled();
@@ -157,8 +157,8 @@ it("a deploy that the fleet has not taken, or whose polls take long, is not poll
 
 it.each([
   { ended: 4, tookMs: 0, isQuick: true },
-  { ended: 4, tookMs: 500, isQuick: true },
-  { ended: 4, tookMs: 501, isQuick: false },
+  { ended: 4, tookMs: 1_000, isQuick: true },
+  { ended: 4, tookMs: 1_001, isQuick: false },
   { ended: 2, tookMs: 100, isQuick: true },
   { ended: 1, tookMs: 0, isQuick: false },
 ])("is quick: $isQuick, when $ended of 4 end within $tookMs ms", async (given) => {
@@ -168,4 +168,37 @@ it.each([
   });
 
   expect(isQuick).toBe(given.isQuick);
+});
+
+const aDeploy = async (tookMs: number) => new Promise((resolve) => setTimeout(resolve, tookMs));
+
+it("the next deploys of a group follow those that end well, no more than the limit at once", async () => {
+  let inFlight = 0;
+  let most = 0;
+
+  const { starts } = await startWith(
+    async () => {
+      most = Math.max(most, ++inFlight);
+      await aDeploy(20);
+      inFlight -= 1;
+      return ready;
+    },
+    { atOnce: 2 },
+  );
+
+  expect(starts).toEqual(ids.map(() => ({ result: { status: "ready" } })));
+  expect(most).toBe(2);
+});
+
+it.each<[string, (order: { sentinelId: string }) => Promise<DeployStep>, number]>([
+  ["has failed", async () => ({ status: "failed", reason: "crash_loop" }), 1],
+  ["was stopped", async () => ({ status: "unordered" }), 1],
+  ["still progresses", async () => progressing, 1],
+  ["threw", () => Promise.reject(new Error("the database is away")), 1],
+  ["took so long that the next would end too late", () => aDeploy(160).then(() => ready), 1],
+  ["ended in half of the time", () => aDeploy(140).then(() => ready), 2],
+])("after a deploy that %s no further one of the group begins", async (_, start, begun) => {
+  const { starts } = await startWith(start, { atOnce: 1 });
+
+  expect(starts.length).toBe(begun);
 });

@@ -7,9 +7,8 @@ import type { DeployOutcome, Target } from "#rollout/rules/outcome.ts";
 import { abandon, deploy, type Event, start, stopEvent, toEvent } from "./events.ts";
 import { PinWatch, type ReadPinned } from "./pin-watch.ts";
 
-/** The number of results of quick deploys recorded at once, unless groups have taken longer than that meanwhile. */
-const handful = 100;
-const recordAfterMs = 250;
+/** The time after which results of quick deploys are recorded, unless the batch ends before or one has failed. */
+const recordAfterMs = 1_000;
 
 /** The number of killed calls of `record` that a batch repeats in all. */
 const recordAttempts = 20;
@@ -98,19 +97,23 @@ class BatchWork {
   /** Starts as many deploys as the bounds allow. With a failure budget, none before a failure is judged. */
   launch(): void {
     if (!this.#pins.areKnown || !this.#mayLaunchMore() || this.#awaitsJudgement()) return;
-    const targets: Target[] = [];
     const free = this.#run.parallel - this.#inFlight.size;
-    while (targets.length < free && this.#slots.mayTake(this.#waiting[0])) {
+    if (free <= 0) return;
+    const targets: Target[] = [];
+    // A group takes all, and has no more than `free` in flight. Where those that are down count, each takes its slot first.
+    const most = this.#isQuick && this.#run.slots === undefined ? this.#waiting.length : free;
+    while (targets.length < most && this.#slots.mayTake(this.#waiting[0])) {
       const target = this.#waiting.shift() as Target;
       this.#slots.take(target);
       targets.push(target);
     }
-    if (this.#isQuick && targets.length > 0) this.#startGroup(targets);
+    if (this.#isQuick && targets.length > 0) this.#startGroup(targets, free);
     else for (const target of targets) this.#deploy(target);
   }
 
-  #startGroup(targets: readonly Target[]): void {
-    const group = start(this.#ctx, targets, { run: this.#run, startDeploys: this.#startDeploys });
+  #startGroup(targets: readonly Target[], atOnce: number): void {
+    const startDeploys = this.#startDeploys;
+    const group = start(this.#ctx, targets, { run: this.#run, atOnce, startDeploys });
     for (const { index } of targets) this.#inFlight.set(index, group);
     this.#groups++;
   }
@@ -143,7 +146,7 @@ class BatchWork {
         ...this.#run,
         invocation: this.#ctx.request().id,
         results: this.#unrecorded,
-        inFlight: this.#inFlight.size,
+        inFlight: Math.min(this.#inFlight.size, this.#run.parallel),
         closed,
         ...(isBlocked && { isBlocked }),
       })
@@ -154,11 +157,10 @@ class BatchWork {
     this.#isClosed = closed;
   }
 
-  /** While a group begins more results come in a moment, and a handful costs as much as one. */
+  /** While a group begins more results come in a moment, and many cost as much as one. */
   #mayWait(): boolean {
-    const isEnough = this.#unrecorded.length >= handful || this.#unrecorded.some(({ ok }) => !ok);
     const isLate = this.#unrecordedMs >= recordAfterMs || this.isStopped;
-    return this.#groups > 0 && !isEnough && !isLate;
+    return this.#groups > 0 && !isLate && this.#unrecorded.every(({ ok }) => ok);
   }
 
   /** True if what waits can't start, because too many are unavailable and nothing in flight can change that. */
@@ -193,16 +195,18 @@ class BatchWork {
     if (event.type === "deployed") this.#takeDeployed(event);
   }
 
-  /** Deploys that have not ended get invocations of their own. */
+  /** Deploys that have not ended get invocations of their own; those that were not begun wait again. */
   #takeStarted({ targets, starts, isQuick, tookMs }: Extract<Event, { type: "begun" }>): void {
     this.#groups--;
     this.#unrecordedMs += tookMs;
     this.#isQuick &&= isQuick;
     targets.forEach((target, i) => {
       const { result, ...start } = starts[i] ?? {};
-      if (result === undefined) this.#deploy(target, start);
+      if (i >= starts.length) this.#inFlight.delete(target.index);
+      else if (result === undefined) this.#deploy(target, start);
       else this.take(toEvent(target, result));
     });
+    this.#waiting.unshift(...targets.slice(starts.length));
   }
 
   #takeDeployed(event: Extract<Event, { type: "deployed" }>): void {

@@ -38,11 +38,11 @@ export function stopEvent(ctx: Context): RestatePromise<Event> {
 
 type DeployRun = Pick<BatchRun, "run" | "fleet">;
 
-/** Begins the deploys of a group, in one entry of the journal. */
+/** Begins deploys of a group, the first ones at least, in one entry of the journal. */
 export function start(
   ctx: Context,
   targets: readonly Target[],
-  { run, startDeploys }: { run: DeployRun; startDeploys: StartDeploys },
+  { run, atOnce, startDeploys }: { run: DeployRun; atOnce: number; startDeploys: StartDeploys },
 ): RestatePromise<Event> {
   const orders = targets.map((target) => ({
     sentinelId: target.id,
@@ -51,11 +51,13 @@ export function start(
     ...runOf(run),
   }));
   return ctx
-    .run("begin-deploys", () => startDeploys(orders, keyOf(run)))
-    .map((begun = nothingStarted): Event => ({ type: "begun", targets, ...begun }));
+    .run("begin-deploys", () => startDeploys(orders, keyOf(run), atOnce))
+    .map((begun): Event => ({ type: "begun", targets, ...(begun ?? unknownStarts(targets)) }));
 }
 
-const nothingStarted: StartedDeploys = { starts: [], isQuick: false, tookMs: 0 };
+function unknownStarts(targets: readonly Target[]): StartedDeploys {
+  return { starts: targets.map(() => ({})), isQuick: false, tookMs: 0 };
+}
 
 /** The same whenever this invocation is repeated, and another one's is different. */
 function deployIdOf(ctx: Context, { index }: Target): string {

@@ -233,6 +233,7 @@ describe("a deploy that a batch has begun", () => {
     const { starts } = await createStartDeploys(fleets)(
       [{ sentinelId: id, image: v2, deployId }],
       "singleton",
+      1,
     );
     return { deployId, ...starts[0] };
   };
