@@ -49,9 +49,10 @@ export function createHistoryStore(database: Database) {
 
     /** Writes the members of batches before they are deployed; those that are known already stay as they are. */
     async plan(rolloutId: string, batches: readonly PlannedBatch[]): Promise<void> {
-      for (const { wave, ids, previousImages } of batches) {
-        await database.query(savePlan, [rolloutId, wave, ids, previousImages]);
-      }
+      const waves = batches.flatMap(({ wave, ids }) => ids.map(() => wave));
+      const ids = batches.flatMap((batch) => batch.ids);
+      const images = batches.flatMap(({ previousImages }) => previousImages);
+      await database.query(savePlan, [rolloutId, waves, ids, images]);
     },
 
     /** Writes sentinels that are in no wave. */
@@ -62,12 +63,9 @@ export function createHistoryStore(database: Database) {
     /** Writes results of deploys, in whatever order they come, and the totals with them. */
     async outcomes(rolloutId: string, { batch, ...entry }: OutcomesEntry): Promise<void> {
       const { changes, isLate, totals } = entry;
-      const { rows } = await database.query<{ known: number }>(
-        saveOutcomes,
-        outcomesRow(rolloutId, entry),
-      );
-      const known = rows[0]?.known ?? 0;
-      if (batch !== undefined && known < Math.max(1, changes.length)) {
+      const row = outcomesRow(rolloutId, entry);
+      const { rows } = await database.query<{ known: number }>(saveOutcomes, row);
+      if (batch !== undefined && (rows[0]?.known ?? 0) < Math.max(1, changes.length)) {
         await this.plan(rolloutId, [toPlanned(batch)]);
         await this.outcomes(rolloutId, entry);
       }
@@ -150,18 +148,12 @@ function shownRow(shown: HistoryEntry["shown"]): unknown[] {
 }
 
 function outcomesRow(rolloutId: string, { changes, atMs, totals }: OutcomesEntry): unknown[] {
-  return [
-    rolloutId,
-    changes.map(({ id }) => id),
-    changes.map(({ to }) => outcomeNames[to] ?? null),
-    changes.map(({ reason }) => reason ?? null),
-    new Date(atMs),
-    totals?.sequence ?? null,
-    totals?.succeeded ?? null,
-    totals?.failed ?? null,
-    totals?.reverted ?? null,
-    totals?.updatedAt ?? null,
-  ];
+  const ids = changes.map(({ id }) => id);
+  const outcomes = changes.map(({ to }) => outcomeNames[to] ?? null);
+  const reasons = changes.map(({ reason }) => reason ?? null);
+  const row = [rolloutId, ids, outcomes, reasons, new Date(atMs)];
+  const { sequence, succeeded, failed, reverted, updatedAt } = totals ?? {};
+  return [...row, sequence, succeeded, failed, reverted, updatedAt];
 }
 
 /** Takes the entry's count, unless the row has a newer one from results of deploys. */
@@ -196,7 +188,8 @@ const saveMessage = `
 
 const savePlan = `
   INSERT INTO rollout_sentinels (rollout_id, sentinel_id, wave, previous_image, updated_at)
-  SELECT $1::text, id, $2::integer, previous_image, now() FROM unnest($3::text[], $4::text[]) AS t (id, previous_image)
+  SELECT $1::text, id, wave, previous_image, now()
+  FROM unnest($2::integer[], $3::text[], $4::text[]) AS t (wave, id, previous_image)
   ON CONFLICT DO NOTHING`;
 
 const saveLeftOut = `
@@ -211,43 +204,40 @@ function rankOf(outcome: string): string {
 }
 
 const maxChanges = 20;
-
 const msOf = (time: string) => `floor(extract(epoch FROM ${time}) * 1000)::bigint`;
 
 /** An order from before the rollout, or before the change before this one, is of another deploy. */
 const orderedMs = `
-  CASE WHEN t.outcome <> 'left_out' AND t.ordered_at <= $5::timestamptz
-    AND t.ordered_at >= (SELECT started_at FROM rollouts WHERE id = $1)
-    AND ${msOf("t.ordered_at")} >= coalesce((s.changes -> -1 ->> 1)::bigint, 0)
-    THEN ${msOf("t.ordered_at")} END`;
+  CASE WHEN t.outcome <> 'left_out' AND n.ordered_at <= $5::timestamptz
+    AND n.ordered_at >= (SELECT started_at FROM rollouts WHERE id = $1)
+    AND ${msOf("n.ordered_at")} >= coalesce((s.changes -> -1 ->> 1)::bigint, 0)
+    THEN ${msOf("n.ordered_at")} END`;
 
 const changesAfter = `
   CASE WHEN s.outcome IS NOT DISTINCT FROM t.outcome THEN s.changes
     ELSE (CASE WHEN jsonb_array_length(s.changes) < ${maxChanges} THEN s.changes ELSE s.changes - 0 END)
       || jsonb_build_array(jsonb_build_array(t.outcome, ${msOf("$5::timestamptz")}, ${orderedMs})) END`;
 
-// A failure is replaced by the success of a retry, and a success by a failure in its soak: the later write
-// counts, by the sequence of the rollout.
+// A failure is replaced by the success of a retry, and a success by a failure in its soak: the later write counts, by
+// the rollout's sequence. Without ANY the planner, which knows nothing of a new rollout, would read all of its rows.
 const saveOutcomes = `
-  WITH t AS (
-    SELECT t.*, n.ordered_at FROM unnest($2::text[], $3::text[], $4::text[]) AS t (id, outcome, reason)
-      LEFT JOIN sentinels AS n ON n.id = t.id
-  ), totals AS (
+  WITH totals AS (
     UPDATE rollouts SET succeeded = $7, failed = $8, reverted = $9, updated_at = $10, sequence = $6
     WHERE id = $1 AND sequence < $6
   ), changed AS (
-  UPDATE rollout_sentinels AS s SET outcome = t.outcome, reason = t.reason, updated_at = $5::timestamptz,
-    sequence = coalesce($6::bigint, s.sequence), changes = ${changesAfter},
-    failure = CASE WHEN t.outcome = 'failed' THEN coalesce(t.reason, 'unknown')
-      WHEN t.outcome IN ('reverted', 'not_reverted') THEN s.failure END
-  FROM t
-  WHERE s.rollout_id = $1 AND s.sentinel_id = t.id
-    AND (s.outcome, s.reason) IS DISTINCT FROM (t.outcome, t.reason)
-    AND CASE WHEN $6::bigint IS NULL
-      THEN ${rankOf("t.outcome")} > ${rankOf("s.outcome")} OR t.outcome = s.outcome
-      ELSE s.sequence <= $6::bigint END
+    UPDATE rollout_sentinels AS s SET outcome = t.outcome, reason = t.reason, updated_at = $5::timestamptz,
+      sequence = coalesce($6::bigint, s.sequence), changes = ${changesAfter},
+      failure = CASE WHEN t.outcome = 'failed' THEN coalesce(t.reason, 'unknown')
+        WHEN t.outcome IN ('reverted', 'not_reverted') THEN s.failure END
+    FROM unnest($2::text[], $3::text[], $4::text[]) AS t (id, outcome, reason)
+      LEFT JOIN sentinels AS n ON n.id = t.id
+    WHERE s.rollout_id = $1 AND s.sentinel_id = ANY($2) AND s.sentinel_id = t.id
+      AND (s.outcome, s.reason) IS DISTINCT FROM (t.outcome, t.reason)
+      AND CASE WHEN $6::bigint IS NULL
+        THEN ${rankOf("t.outcome")} > ${rankOf("s.outcome")} OR t.outcome = s.outcome
+        ELSE s.sequence <= $6::bigint END
   )
-  SELECT count(*)::int AS known FROM t JOIN rollout_sentinels AS s ON s.rollout_id = $1 AND s.sentinel_id = t.id`;
+  SELECT count(*)::int AS known FROM rollout_sentinels WHERE rollout_id = $1 AND sentinel_id = ANY($2)`;
 
 const selectSucceeded = `
   SELECT sentinel_id AS id FROM rollout_sentinels WHERE rollout_id = $1 AND outcome = 'succeeded'`;

@@ -92,6 +92,21 @@ it("a result that is told twice is one change", async () => {
   expect(await momentsOf("r-3", "gw-3")).toEqual([["succeeded", 10, null]]);
 });
 
+it("results bring the members of a batch that history was not told of", async () => {
+  await begin("r-7", []);
+  const images = ["registry.example.com/team/app:v1"];
+
+  await history().outcomes("r-7", {
+    changes: [{ id: "gw-7", from: ".", to: "s" }],
+    batch: { wave: 1, ids: ["gw-7", "gw-8"], images, imageOf: [0, 0] },
+    atMs: at(10).getTime(),
+    isLate: false,
+  });
+
+  expect(await momentsOf("r-7", "gw-7")).toEqual([["succeeded", 10, null]]);
+  expect(await momentsOf("r-7", "gw-8")).toEqual([]);
+});
+
 it("an order of before the rollout, or of after the result, is none of this deploy", async () => {
   await begin("r-4", ["gw-4", "gw-5"], at(3));
   await order("gw-4", 2);
