@@ -27,7 +27,6 @@ CREATE TABLE sentinels (
   pushed_deploy  text
 );
 
-CREATE INDEX sentinels_by_status ON sentinels (deploy_status);
 CREATE INDEX sentinels_by_fleet ON sentinels (fleet, id);
 
 CREATE TABLE stopped_runs (
@@ -104,6 +103,7 @@ CREATE TABLE rollouts (
 CREATE INDEX rollouts_by_start ON rollouts (started_at DESC);
 CREATE INDEX rollouts_by_fleet ON rollouts (fleet, started_at DESC);
 
+-- Each row is inserted before its deploy and updated once after it: with room in its page no index changes.
 CREATE TABLE rollout_sentinels (
   rollout_id     text NOT NULL REFERENCES rollouts (id) ON DELETE CASCADE,
   sentinel_id    text NOT NULL,
@@ -122,7 +122,7 @@ CREATE TABLE rollout_sentinels (
   -- Why it failed, also after a rollback has put it back; null: it has not, or its deploy was tried again.
   failure        text,
   PRIMARY KEY (rollout_id, sentinel_id)
-);
+) WITH (fillfactor = 50);
 
 -- The messages of a rollout, one per transition, and who caused it; null: nobody, it went on by itself.
 CREATE TABLE rollout_messages (

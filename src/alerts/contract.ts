@@ -219,8 +219,7 @@ const AlertRetryRequest = z
   .meta({ title: "AlertRetryRequest", examples: [{ event_id: "verify-key:3:opened" }] });
 
 /** The events that are queued again, in order; a failure includes its recovery. */
-export const AlertRetry = z.object({ event_ids: z.array(z.string()) });
-export type AlertRetry = z.infer<typeof AlertRetry>;
+const AlertRetry = z.object({ event_ids: z.array(z.string()) });
 
 const AlertTestRequest = z
   .strictObject({ channel: z.string().min(1).max(100).refine(isName, noName) })

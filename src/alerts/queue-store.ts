@@ -32,7 +32,7 @@ export type EndedAttempt = DueAttempt & { outcome: Outcome; endedAtMs: number };
 /** `next` is due at once. null `step`: another process has the queue, and the outcome was dropped. */
 export type StoredAttempt = { next: DueAttempt | null; step: Step | null };
 
-export type AcceptedEvent = { event: AlertTransition; atMs: number };
+type AcceptedEvent = { event: AlertTransition; atMs: number };
 
 /** Called in the transaction that stores that the receiver accepted events. */
 export type RecordAccepted = (db: Queries, events: readonly AcceptedEvent[]) => Promise<void>;

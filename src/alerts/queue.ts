@@ -50,13 +50,8 @@ export type Step = {
   records: EventRecord[];
 };
 
-export const emptyQueue: Queue = {
-  sequence: 0,
-  generation: 0,
-  waiting: [],
-  dead: [],
-  accepted: null,
-};
+const nothing = { waiting: [], dead: [], accepted: null };
+export const emptyQueue: Queue = { sequence: 0, generation: 0, ...nothing };
 
 const hourMs = 60 * 60_000;
 /** The maximum of dead letters, more than an operator reads; the oldest are dropped. */
@@ -85,9 +80,7 @@ export function fold(queue: Queue, { orders, isDue, nowMs }: Arrivals): Step {
   return withRecords(folded.records, advance(folded.queue));
 }
 
-function isIdle({ waiting }: Queue): boolean {
-  return waiting.length === 0;
-}
+const isIdle = ({ waiting }: Queue) => waiting.length === 0;
 
 /** Adds an event; ignores one that is known already. */
 function add(queue: Queue, order: Order, nowMs: number): Step {

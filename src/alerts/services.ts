@@ -92,7 +92,7 @@ export type ChannelsOf = (topicKey: string, event: string | undefined) => string
 type NoticeParts = { database: Database; channelsOf: ChannelsOf; wake: () => void };
 
 /** Hands each notice to the queues of its channels. */
-export function createNotices({ database, channelsOf, wake }: NoticeParts) {
+function createNotices({ database, channelsOf, wake }: NoticeParts) {
   return implement(notices, {
     handlers: {
       post: async (ctx, notice) => {
@@ -222,7 +222,7 @@ export type AlertParts = {
 };
 
 /** Attempts an event once, apart from its queue and without a record of it: while the database is away. */
-export type SendNow = (order: Order) => Promise<Outcome>;
+type SendNow = (order: Order) => Promise<Outcome>;
 
 export function createAlertServices(parts: AlertParts) {
   const { database, registry, keepDays, notifyDrill, log } = parts;

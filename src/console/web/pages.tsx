@@ -1,8 +1,8 @@
 /** Every page, its address and its entry in the navigation. */
 import type { FunctionComponent } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { CheckPage } from "./pages/check.tsx";
 import { ChecksPage } from "./pages/checks.tsx";
-import { ComparePage } from "./pages/compare.tsx";
 import { FleetPage } from "./pages/fleet.tsx";
 import { HistoryPage } from "./pages/history.tsx";
 import { KeysPage } from "./pages/keys.tsx";
@@ -14,6 +14,7 @@ import { RoutesPage } from "./pages/routes.tsx";
 import { SentinelPage } from "./pages/sentinel.tsx";
 import { StartPage } from "./pages/start.tsx";
 import { WindowsPage } from "./pages/windows.tsx";
+import { Waiting } from "./parts/blocks.tsx";
 
 type Route = {
   title: string;
@@ -31,6 +32,19 @@ const below = (start: string) => (path: string) => path.startsWith(start);
 const twoBelow = (start: string) => (path: string) =>
   path.startsWith(start) && path.slice(start.length).includes("/");
 const at = (wanted: string) => (path: string) => path === wanted;
+
+/** Loaded when it is opened: few are, and nobody begins there. */
+function Compare() {
+  const [Page, setPage] = useState<FunctionComponent>();
+  const [error, setError] = useState<string>();
+  useEffect(() => {
+    import("./pages/compare.tsx").then(
+      ({ ComparePage }) => setPage(() => ComparePage),
+      () => setError("The page is not loaded: reload it."),
+    );
+  }, []);
+  return Page === undefined ? <Waiting error={error} /> : <Page />;
+}
 
 export const routes: readonly Route[] = [
   { title: "Rollout", section: "rollout", nav: "/", matches: at("/"), Page: RolloutPage },
@@ -60,7 +74,7 @@ export const routes: readonly Route[] = [
     matches: at("/history"),
     Page: HistoryPage,
   },
-  { title: "Two rollouts", section: "history", matches: twoBelow("/history/"), Page: ComparePage },
+  { title: "Two rollouts", section: "history", matches: twoBelow("/history/"), Page: Compare },
   { title: "Past rollout", section: "history", matches: below("/history/"), Page: PastRolloutPage },
   { title: "Checks", section: "checks", nav: "/checks", matches: at("/checks"), Page: ChecksPage },
   {

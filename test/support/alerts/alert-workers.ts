@@ -13,7 +13,7 @@ export type AlertWorkerSettings = {
 const entry = fileURLToPath(new URL("alert-worker.ts", import.meta.url));
 
 /** A worker does nothing before it is woken for the first time. */
-export async function startAlertWorker(settings: AlertWorkerSettings) {
+async function startAlertWorker(settings: AlertWorkerSettings) {
   const child = spawn(process.execPath, [entry, JSON.stringify(settings)], {
     stdio: ["pipe", "pipe", "inherit"],
   });
