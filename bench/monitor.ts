@@ -35,7 +35,7 @@ const steady = {
 };
 
 /** The aims (docs/measured.md, "Aims"). */
-const mostPingMs = 0.15;
+const mostPingMs = 0.12;
 const acceptedWithinMs = 1_000;
 
 const plan: Plan = { heartbeats: [pinged, expiring], checks: [steady] };

@@ -56,10 +56,6 @@ const headlines: Record<string, (read: Read) => string> = {
   monitor: (read) =>
     `10,000 heartbeats a minute take ${read("monitor", "heartbeats, share of a core")} % of a core; with 500 checks a ` +
     `minute ${read("monitor", "heartbeats and checks, share of a core")} %`,
-  monitors: (read) =>
-    `the console's list of 2,000 checks and 2,000 heartbeats is shown after ${read("monitors", "the list is shown after")} ms, ` +
-    `a muted one after ${read("monitors", "a muted one shows after")} ms; open for an hour it is sent ` +
-    `${read("monitors", "an open list is sent in an hour")} MB`,
   pings: (read) =>
     `10,000 pings in one second: all answered after ${read("pings", "a burst of pings is answered after")} ms, ` +
     `${read("pings", "a ping of a burst, CPU of all processes")} ms of CPU each`,

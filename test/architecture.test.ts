@@ -29,6 +29,7 @@ const mayImport: Record<string, readonly string[]> = {
     "alerts/rows/contract.ts",
     "alerts/order.ts",
     "alerts/outbox.ts",
+    "alerts/outcome.ts",
   ],
   definitions: [
     "kernel/",

@@ -143,12 +143,13 @@ export const eventStatuses = ["pending", "accepted", "dead", "superseded", "not_
 export type EventStatus = (typeof eventStatuses)[number];
 
 /** The outcome of the failure that a drill sent to a channel: the environment of the incident service, or an id. */
-export type DrillOutcome = {
-  drill: string;
-  episode: number;
-  channel: string;
-  status: Exclude<EventStatus, "pending">;
-};
+export const DrillOutcome = z.object({
+  drill: z.string(),
+  episode: z.int(),
+  channel: z.string(),
+  status: z.enum(eventStatuses).exclude(["pending"]),
+});
+export type DrillOutcome = z.infer<typeof DrillOutcome>;
 
 export const AlertEventView = z.object({
   /** `<check>:<episode>:<kind>`, `<check>@<channel>:<episode>:<kind>` (rejoined: `-<n>`), `<topic>@<channel>:<notice>`. */

@@ -139,7 +139,7 @@ function createAttempts(parts: DeliveryParts, context: AttemptContext) {
     let due: DueAttempt | null = first;
     while (due !== null) {
       held.set(due.key, due);
-      const outcome = await parts.attempt(due.post.order);
+      const outcome = await parts.attempt(due.post.order).catch(toRetry);
       report(parts.log, due.post.order, outcome);
       due = await store({ ...due, outcome, endedAtMs: performance.now() });
     }
@@ -212,12 +212,21 @@ function createOutage(log: Log) {
 function createNotifyDrills({ queues, notifyDrill, log }: DeliveryParts): () => Promise<void> {
   const notifyAll = async () => {
     for (const { key, outcomes } of await queues.readDrillOutcomes()) {
-      for (const outcome of outcomes) await notifyDrill(outcome);
-      await queues.dropDrillOutcomes(key, outcomes);
+      try {
+        for (const outcome of outcomes) await notifyDrill(outcome);
+        await queues.dropDrillOutcomes(key, outcomes);
+      } catch (err) {
+        log.warn({ err, key }, "drill outcome not sent yet");
+      }
     }
   };
   const notifyOnce = onceAtATime(notifyAll);
   return () => notifyOnce().catch((err) => log.debug({ err }, "drill outcome not sent yet"));
+}
+
+/** An order that cannot be sent, of another version for example, must end neither the process nor other queues. */
+function toRetry(error: Error): Outcome {
+  return { kind: "retry", cause: `it cannot be sent: ${error.message}` };
 }
 
 function report(log: Log, order: Order, outcome: Outcome): void {

@@ -30,14 +30,15 @@ async function insertRows(db: Queries, rows: readonly OutboxRow[]): Promise<void
   if (rows.length > 0) await db.query(insertAll, [toStorableJson(rows)]);
 }
 
-// A conflict locks no row of a queue. An object stays in its order, and a JSON null becomes that of SQL.
+// A conflict would wait for a delivery that stores its outcome: queues that are there are left out. An object stays in its order, and a JSON null becomes that of SQL.
 const insertAll = `
   WITH given AS (
     SELECT queue, order_, position
     FROM ROWS FROM (jsonb_to_recordset($1::jsonb) AS (queue text, order_ jsonb))
       WITH ORDINALITY AS t (queue, order_, position)
   ), added AS (
-    INSERT INTO alert_queues (key) SELECT DISTINCT queue FROM given ORDER BY queue ON CONFLICT DO NOTHING
+    INSERT INTO alert_queues (key) SELECT DISTINCT queue FROM given
+    WHERE NOT EXISTS (SELECT FROM alert_queues q WHERE q.key = given.queue) ORDER BY queue ON CONFLICT DO NOTHING
   )
   INSERT INTO alert_outbox (queue, order_)
   SELECT queue, nullif(order_, 'null'::jsonb) FROM given ORDER BY position`;

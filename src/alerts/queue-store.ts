@@ -7,7 +7,6 @@ import { type Database, inTransaction, type Queries } from "#kernel/database.ts"
 import { isOfData, whyUnwritable } from "#kernel/database-faults.ts";
 import type { Log } from "#kernel/log.ts";
 import { toStorableJson } from "#kernel/text.ts";
-import { aheadInSql } from "#kernel/time.ts";
 import type { AlertTransition, DrillOutcome } from "./contract.ts";
 import { channelOf, type Order } from "./order.ts";
 import { goOn } from "./outbox.ts";
@@ -56,14 +55,9 @@ export function createQueueStore(parts: StoreParts) {
     take: (wanted: Wanted) =>
       recording(parts, async (db, save) => {
         const rows = await lockDue(db, wanted);
-        const steps = rows.map(({ key, queue, orders, isDue, nowMs }) => ({
-          key,
-          ...fold(queue ?? emptyQueue, {
-            orders: (orders ?? []).filter((order) => order !== null),
-            isDue: isDue || (orders ?? []).includes(null),
-            nowMs,
-          }),
-        }));
+        const steps = rows.map((row) => {
+          return { key: row.key, ...decideOr(parts, row, () => foldRow(row)) };
+        });
         await storeSteps(db, steps, save);
         const isMore = (rows[0]?.found ?? 0) >= wanted.limit;
         return { isMore, due: steps.flatMap((step) => dueOf(step) ?? []) };
@@ -76,7 +70,8 @@ export function createQueueStore(parts: StoreParts) {
         const steps = ended.map((one) => {
           const { queue = null, nowMs = 0 } = queues.get(one.key) ?? {};
           if (queue === null || !isCurrent(queue, one)) return null;
-          return { key: one.key, ...applyOutcome(queue, resultOf(one, nowMs), giveUpAfterMs) };
+          const apply = () => applyOutcome(queue, resultOf(one, nowMs), giveUpAfterMs);
+          return { key: one.key, ...decideOr(parts, { key: one.key, queue }, apply) };
         });
         await storeSteps(
           db,
@@ -121,6 +116,28 @@ export function createQueueStore(parts: StoreParts) {
       await database.query(dropOutcomes, [key, toStorableJson(outcomes)]);
     },
   };
+}
+
+function foldRow({ queue, orders, isDue, nowMs }: TakenRow): Step {
+  return fold(queue ?? emptyQueue, {
+    orders: (orders ?? []).filter((order) => order !== null),
+    isDue: isDue || (orders ?? []).includes(null),
+    nowMs,
+  });
+}
+
+/** A queue that cannot be decided, of another version for example, is left for a minute: it must not stop the others. */
+function decideOr(
+  { log }: StoreParts,
+  { key, queue }: Pick<QueueRow, "key" | "queue">,
+  decide: () => Step,
+): Step {
+  try {
+    return decide();
+  } catch (err) {
+    log.error({ err, key }, "alert queue not decided");
+    return { queue: queue ?? emptyQueue, post: null, retryAfterMs: 60_000, records: [] };
+  }
 }
 
 type SaveRecords = (records: readonly EventRecord[]) => Promise<void>;
@@ -274,7 +291,7 @@ const renewLeases = `
 
 const correctTimes = `
   UPDATE alert_queues SET due_at = clock_timestamp(), leased_until = NULL
-  WHERE ${aheadInSql("due_at")} OR ${aheadInSql("leased_until")}`;
+  WHERE due_at > clock_timestamp() + interval '6 min' OR leased_until > clock_timestamp() + interval '10 s'`;
 
 const findDrillOutcomes = `
   SELECT key, drill_outcomes AS outcomes FROM alert_queues WHERE drill_outcomes IS NOT NULL LIMIT 100`;

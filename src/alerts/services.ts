@@ -208,6 +208,8 @@ export type AlertParts = {
   giveUpAfterMs: number;
   keepDays: number;
   database: Database;
+  /** Of deliveries, which must not wait behind reads; absent: the same. */
+  ownDatabase?: Database;
   recordAccepted: RecordAccepted;
   notifyDrill: DeliveryParts["notifyDrill"];
   registry: Registry;
@@ -225,9 +227,9 @@ export type AlertParts = {
 type SendNow = (order: Order) => Promise<Outcome>;
 
 export function createAlertServices(parts: AlertParts) {
-  const { database, registry, keepDays, notifyDrill, log } = parts;
+  const { database, ownDatabase = database, registry, keepDays, notifyDrill, log } = parts;
   const store = createEventStore(database);
-  const queues = createQueueStore(parts);
+  const queues = createQueueStore({ ...parts, database: ownDatabase });
   const findChannel = createFindChannel(parts.readChannels);
   const once = createAttempt({ ...parts, findChannel, timeoutMs: parts.attemptTimeoutMs });
   const attempt = countAttempts(once, registry);
@@ -273,7 +275,7 @@ function createFindChannel(readChannels: ReadChannels): FindChannel {
 
 /** Resolves an alert that was never open: it shows whether the source takes events, and notifies nobody. */
 function sourceTest(environment: Environment, atMs: number): RoutedOrder {
-  const checkId = "vedette-channel-test";
+  const checkId = "test:channel";
   return {
     transition: {
       kind: "resolved",

@@ -21,6 +21,7 @@ import type { Results } from "./results.ts";
 
 type AlertParts = {
   database: Database;
+  ownDatabase: Database;
   ingressUrl: string;
   readActor: ReadActor;
   results: Pick<Results, "recordAccepted">;
@@ -35,7 +36,7 @@ export type Alerts = ReturnType<typeof createAlerts>;
 /** The worker serves `services` and starts `delivery`, whose `wake` is called after each commit that enqueued. */
 export function createAlerts(
   { config, services, registry, log }: Base,
-  { database, ingressUrl, readActor, results, links, definitions }: AlertParts,
+  { database, ownDatabase, ingressUrl, readActor, results, links, definitions }: AlertParts,
 ) {
   const { alerts, incident } = config;
   const attemptTimeoutMs = alerts.attempt_timeout_seconds * 1_000;
@@ -56,6 +57,7 @@ export function createAlerts(
     giveUpAfterMs: alerts.give_up_after_days * dayMs,
     keepDays: alerts.keep_days,
     database,
+    ownDatabase,
     recordAccepted: results.recordAccepted,
     notifyDrill: (outcome) =>
       sendToRestate(

@@ -1,13 +1,12 @@
 /** Wires the monitor: the objects that the worker serves, and its doors at control. */
 import type { EndpointOptions } from "@restatedev/restate-sdk";
-import type { Order } from "#alerts/order.ts";
 import { enqueue } from "#alerts/outbox.ts";
 import type { Door } from "#control/short-answers.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import { httpUrl } from "#kernel/address.ts";
-import { type Database, openDatabase } from "#kernel/database.ts";
+import type { Database } from "#kernel/database.ts";
 import { createReach } from "#kernel/reach.ts";
-import type { RunnableCheck } from "#monitor/contract.ts";
+import type { ReadDefinitions, RunnableCheck } from "#monitor/contract.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
 import { createPingDoor, createTakePing } from "#monitor/heartbeat/pings.ts";
 import { startPresence } from "#monitor/heartbeat/presence.ts";
@@ -16,9 +15,11 @@ import { createRunners, type Runners } from "#monitor/locations/runners.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
 import { createRunCheck, type Target } from "#monitor/probe/run-check.ts";
 import { requireMeantSecrets } from "#monitor/probe/secrets.ts";
+import { type PlainPing, savePings } from "#monitor/results/record.ts";
 import { createMonitorServices } from "#monitor/services.ts";
 import { startMonitor } from "#monitor/start.ts";
 import { createOwner } from "#monitor/state/owner.ts";
+import type { SendNow } from "#monitor/state/send-now.ts";
 import { readRecentRollout } from "#rollout/history/reader.ts";
 import type { Base } from "./base.ts";
 import { monitorSecrets } from "./monitor-secrets.ts";
@@ -28,9 +29,11 @@ import { createLocationWitness } from "./runner.ts";
 import type { Stops } from "./stops.ts";
 
 type MonitorParts = {
-  database: Database;
-  databaseUrl: string;
+  /** Of what must not wait behind reads. */
+  ownDatabase: Database;
   results: Results;
+  /** By that pool. */
+  readDefinitions: ReadDefinitions;
   /** Address of this process's API; undefined: another process serves it, at the address of the settings. */
   apiUrl: string | undefined;
   /** True in a process that makes runs. */
@@ -39,7 +42,7 @@ type MonitorParts = {
 };
 
 /** What is sent at once to channels. */
-type Channels = { wake: () => void; sendNow: (order: Order) => Promise<unknown> };
+type Channels = { wake: () => void; sendNow: SendNow };
 
 export type Monitor = {
   /** Throws a `MisdirectedSecret` if one may not go to where the check would send it. */
@@ -54,19 +57,20 @@ export type Monitor = {
 
 export function createMonitor(base: Base, parts: MonitorParts): Monitor {
   const { config, log } = base;
-  const { results, stops } = parts;
-  const { readDefinitions, whyOff } = results;
+  const { results, stops, readDefinitions, ownDatabase: database } = parts;
+  const { whyOff } = results;
   const target = targetOf(base, parts.apiUrl);
-  const runners = createRunners(parts.database);
-  // A connection pool of its own, so that pings and deadlines don't wait behind reads.
-  const database = openDatabase(parts.databaseUrl, log);
-  stops.add("monitor database", () => database.end());
+  const runners = createRunners(database);
   let channels: Channels | undefined;
   const wakeDelivery = () => channels?.wake();
-  const sendNow = async (order: Order) => channels?.sendNow(order);
+  const sendNow: SendNow = async (order) =>
+    channels?.sendNow(order) ?? { kind: "retry", cause: "nothing is sent yet" };
   const owned = { ...parts, database, target, runners, wakeDelivery, sendNow };
   const { states, outage, runCheck } = ownStates(base, owned);
-  const { recordPings } = results;
+  const recordPings = async (pings: readonly PlainPing[]) => {
+    await savePings(database, pings);
+    results.counters.pings(pings);
+  };
   const inbox = createInbox({ database, recordPings, decide: states.decide });
   const common = { readDefinitions, whyOff, inbox, runners };
   return {
@@ -107,10 +111,11 @@ export function createMonitor(base: Base, parts: MonitorParts): Monitor {
 }
 
 type OwnerParts = MonitorParts & {
+  database: Database;
   target: Target;
   runners: Runners;
   wakeDelivery: () => void;
-  sendNow: (order: Order) => Promise<unknown>;
+  sendNow: SendNow;
 };
 
 function ownStates(base: Base, parts: OwnerParts) {
@@ -131,13 +136,12 @@ function ownStates(base: Base, parts: OwnerParts) {
   });
   const owner = createOwner({
     ...parts,
-    readDefinitions: results.readDefinitions,
     whyOff: results.whyOff,
     settings: { location, failedAtPercent, runsHere },
     runCheck,
     witness: createLocationWitness(config.monitor, log, registry),
     baseUrl: target.baseUrl,
-    readRollout: () => readRecentRollout(parts.database),
+    readRollout: () => readRecentRollout(parts.ownDatabase),
     readFurther: parts.runners.expected,
     count: results.counters.written,
     log,

@@ -9,7 +9,7 @@ import { createSignIn, type Logouts, type SignIn } from "#control/sign-in/sign-i
 import { type CronJobName, cronJobs } from "#cron/contract.ts";
 import type { Endpoints } from "#embedded/contract.ts";
 import { withoutCredentials } from "#embedded/running.ts";
-import type { Database } from "#kernel/database.ts";
+import { type Database, openDatabase } from "#kernel/database.ts";
 import { createReach } from "#kernel/reach.ts";
 import { requireHealth } from "#kernel/restate.ts";
 import { nobodyOf } from "#monitor/results/list.ts";
@@ -71,6 +71,7 @@ export async function startParts(
   const servesApi = wanted.includes("api");
   const missingOfJob = createMissingOfJob(base.config, { servesApi });
   const definitions = createDefinitions(base, { database, given, missingOfJob });
+  const own = openOwn(base, { databaseUrl, given, missingOfJob, stops });
   const results = createResults({ ...base, database, ...definitions });
   const analytics = await startAnalytics(base, { servesApi, stops });
   const api = servesApi
@@ -78,10 +79,19 @@ export async function startParts(
     : undefined;
   const runsHere = wanted.includes("worker");
   const apiUrl = api?.url;
-  const data = { database, databaseUrl, results };
-  const monitor = createMonitor(base, { ...data, apiUrl, runsHere, stops });
+  const monitor = createMonitor(base, { ...own, results, apiUrl, runsHere, stops });
   const links = createConsoleLinks(base.config);
-  const parts = { database, missingOfJob, definitions, results, monitor, links, metrics, stops };
+  const parts = {
+    database,
+    ...own,
+    missingOfJob,
+    definitions,
+    results,
+    monitor,
+    links,
+    metrics,
+    stops,
+  };
   const durable =
     restate === undefined
       ? { addresses: {}, issueTicket: async () => undefined, populate: () => {} }
@@ -109,6 +119,22 @@ export async function startParts(
       : undefined;
   return { endpoints, issueTicket: durable.issueTicket, readNobody, populate };
 }
+
+type OwnParts = { databaseUrl: string; stops: Stops } & Omit<
+  Parameters<typeof createDefinitions>[1],
+  "database"
+>;
+
+/** A pool of its own: decisions, pings and deliveries wait behind no reads, and long for no lock. */
+function openOwn(base: Base, { databaseUrl, stops, ...of }: OwnParts) {
+  const ownDatabase = openDatabase(databaseUrl, base.log, ownConnections, ownLockTimeoutMs);
+  stops.add("monitor database", () => ownDatabase.end());
+  const { readDefinitions } = createDefinitions(base, { ...of, database: ownDatabase });
+  return { ownDatabase, readDefinitions };
+}
+
+const ownConnections = 12;
+const ownLockTimeoutMs = 3_000;
 
 type DurableParts = Omit<Parameters<typeof startWorker>[1], keyof Restate | "actorKey"> & {
   metrics: Metrics;

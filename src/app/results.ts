@@ -8,7 +8,6 @@ import { createReadGate } from "#monitor/results/gate.ts";
 import { countRecords, exposeChecks, type RecordCounters } from "#monitor/results/metrics.ts";
 import { createPublicPages, type FindPublicPage } from "#monitor/results/public-pages.ts";
 import { createResultReader } from "#monitor/results/read.ts";
-import { type PlainPing, savePings } from "#monitor/results/record.ts";
 import { createCheckReads } from "#monitor/results/service.ts";
 import { startUpkeep } from "#monitor/results/upkeep.ts";
 import { createFindChecks, createViewChecks, type ViewChecks } from "#monitor/results/view.ts";
@@ -19,7 +18,6 @@ export type Results = {
   readDefinitions: ReadDefinitions;
   whyOff: WhyOff;
   counters: RecordCounters;
-  recordPings: (pings: readonly PlainPing[]) => Promise<void>;
   /** Records events that the receiver has accepted, in the caller's transaction. */
   recordAccepted: RecordAccepted;
   reads: ReturnType<typeof createCheckReads>;
@@ -52,10 +50,6 @@ export function createResults(parts: ResultParts): Results {
     readDefinitions,
     whyOff,
     counters,
-    async recordPings(pings) {
-      await savePings(database, pings);
-      counters.pings(pings);
-    },
     async recordAccepted(transaction, events) {
       const records = events.map(({ event, atMs }) => ({ event, deliveredAtMs: atMs }));
       await saveEpisodes(transaction, records);

@@ -54,6 +54,7 @@ async function readInstallation(database: Database): Promise<string> {
 type WorkerParts = {
   analytics: Analytics;
   database: Database;
+  ownDatabase: Database;
   adminUrl: string;
   ingressUrl: string;
   /** Absent: Restate knows the worker by its address alone. */

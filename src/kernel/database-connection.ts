@@ -21,12 +21,22 @@ export function isPooled(client: pg.ClientBase): boolean {
  */
 export async function prepareConnection(
   client: pg.ClientBase,
-  { statementTimeoutMs }: { statementTimeoutMs: number },
+  { statementTimeoutMs, lockTimeoutMs = 0 }: { statementTimeoutMs: number; lockTimeoutMs?: number },
 ): Promise<void> {
+  // A process that is frozen, or whose machine is gone, must not keep the locks of its transaction.
+  const settings = {
+    statement_timeout: statementTimeoutMs,
+    lock_timeout: lockTimeoutMs,
+    idle_in_transaction_session_timeout: idleLimitMs,
+    tcp_keepalives_idle: 5,
+    tcp_keepalives_interval: 2,
+    tcp_keepalives_count: 3,
+  };
   const { rows } = await client.query<{ isDirect: boolean }>(
-    `SELECT pg_backend_pid() = $1 AS "isDirect",
-       set_config('statement_timeout', $2, pg_backend_pid() <> $1)`,
-    [startupProcessId(client), String(statementTimeoutMs)],
+    `SELECT pg_backend_pid() = $1 AS "isDirect", (
+       SELECT count(set_config(name, value, pg_backend_pid() <> $1))
+       FROM unnest($2::text[], $3::text[]) AS t (name, value))`,
+    [startupProcessId(client), Object.keys(settings), Object.values(settings).map(String)],
   );
   if (rows[0]?.isDirect === true) return;
   pooled.add(client);
@@ -37,9 +47,14 @@ function startupProcessId(client: pg.ClientBase): number {
   return (client as unknown as { processID: number | null }).processID ?? -1;
 }
 
-/** Begins a transaction; on a pooled connection with the statement timeout, which no session has there. */
+/** Longer than a transaction waits for anything but Postgres. */
+const idleLimitMs = 20_000;
+
+/** Begins a transaction; on a pooled connection with the timeouts, which no session has there. */
 export function beginStatement(client: pg.ClientBase, statementTimeoutMs: number): string {
-  return isPooled(client) ? `BEGIN; SET LOCAL statement_timeout = ${statementTimeoutMs}` : "BEGIN";
+  if (!isPooled(client)) return "BEGIN";
+  return `BEGIN; SET LOCAL statement_timeout = ${statementTimeoutMs};
+    SET LOCAL idle_in_transaction_session_timeout = ${idleLimitMs}`;
 }
 
 /** A statement prepared on one server connection does not exist on the next. */

@@ -86,7 +86,12 @@ const usualConnections = 10;
  * are replaced; they cause no error. While the server hangs every query fails with a `HungError`, those that wait
  * within seconds: their connections are closed, so that a transaction that was not committed never is.
  */
-export function openDatabase(url: string, log: Log, max = usualConnections): Database {
+export function openDatabase(
+  url: string,
+  log: Log,
+  max = usualConnections,
+  lockTimeoutMs = 0,
+): Database {
   const pool = new pg.Pool({
     Client,
     connectionString: url,
@@ -94,7 +99,7 @@ export function openDatabase(url: string, log: Log, max = usualConnections): Dat
     connectionTimeoutMillis: connectTimeoutMs,
     query_timeout: statementTimeoutMs + 5_000,
     application_name: "vedette",
-    onConnect: (client) => prepareConnection(client, { statementTimeoutMs }),
+    onConnect: (client) => prepareConnection(client, { statementTimeoutMs, lockTimeoutMs }),
   });
   // The pool handles errors of idle connections only; one of another would end the process.
   pool.on("connect", (client) => {

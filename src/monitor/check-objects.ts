@@ -38,6 +38,7 @@ export type CheckObjectParts = {
 const limits = { limitMs: 330_000, problem: "checks and heartbeats cannot be changed" };
 const changing = databaseRead("change", limits);
 const registering = databaseRead("save-token", limits);
+const running = databaseRead("probe", { ...limits, problem: "the check cannot be run" });
 
 const options = { journalRetention: 0, retryPolicy: forEver, asTerminalError };
 
@@ -153,7 +154,7 @@ async function runNow(
   ctx: ObjectSharedContext,
   { readDefinitions, whyOff, runCheck }: CheckObjectParts,
 ): Promise<RunNowAnswer> {
-  return ctx.run("probe", async () => {
+  return readNow(ctx, running, async () => {
     const { apiChecks } = await readDefinitions({ isFresh: true });
     const check = apiChecks.find(({ id }) => id === ctx.key);
     if (check === undefined) throw unknown("API check", ctx.key);

@@ -1,8 +1,13 @@
 /** Recorded runs, judged again by other rules. */
 import { z } from "zod";
+import { isClean } from "#kernel/text.ts";
 
 /** The id of a check or heartbeat in a request. */
-export const checkId = z.string().min(1).max(200);
+export const checkId = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine((id) => isClean(id, 200), "has characters that no id has");
 
 export const CheckReplayRequest = z
   .strictObject({

@@ -21,7 +21,10 @@ export function createPolled(): AnswerPolled {
     const known = request.headers["if-none-match"];
     if (known === undefined || typeof answer !== "object" || answer === null) return answer;
     const text = JSON.stringify(answer);
-    const tag = createHash("sha256").update(text).digest("base64url").slice(0, 22);
+    // Of this session alone: a tag must not tell what another one was answered.
+    const { cookie = "" } = request.headers;
+    const hash = createHash("sha256").update(`${cookie}\n${request.url}\n${text}`);
+    const tag = hash.digest("base64url").slice(0, 22);
     answers.set(tag, answer, { size: text.length });
     reply.header("etag", tag);
     const before = answers.get(known);

@@ -1,5 +1,6 @@
 import { iface } from "@restatedev/restate-sdk";
-import type { DrillOutcome } from "#alerts/contract.ts";
+import { z } from "zod";
+import { DrillOutcome } from "#alerts/contract.ts";
 import { drillHandlers, drillService } from "./contract.ts";
 
 type Nothing = Record<string, never>;
@@ -18,7 +19,7 @@ export const drillObject = iface.object(
     sendOut: iface.json<{ episode: number }, null>(),
     /** The grace of this run is over. */
     judge: iface.json<{ episode: number }, null>(),
-    noted: iface.json<DrillOutcome, null>(),
+    noted: iface.schemas({ input: DrillOutcome, output: z.null() }),
   },
   { description: "The timer of a drill; the key is its id." },
 );

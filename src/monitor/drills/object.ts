@@ -144,18 +144,15 @@ async function sendAlerts(
   ctx.console.info("drill begun", { drill: ctx.key, channels, ...(by !== undefined && { by }) });
 }
 
-async function noted(
-  ctx: ObjectContext,
-  outcome: DrillOutcome,
-  { pingOurs }: DrillParts,
-): Promise<null> {
+async function noted(ctx: ObjectContext, outcome: DrillOutcome, parts: DrillParts): Promise<null> {
   const before = await readRun(ctx);
-  if (before === null) return null;
+  // One that is no drill any more must not be pinged for it.
+  if (before === null || (await readRow(ctx, parts)) === null) return null;
   const run = applyOutcome(before, outcome);
   // First: after a kill between the two the call is repeated, and a second ping changes nothing.
   if (isConfirmed(run) && !isConfirmed(before)) {
     const atMs = Math.max(await ctx.date.now(), run.dueAtMs);
-    await ctx.run("ping-heartbeat", () => pingOurs(ctx.key, { kind: "success", atMs }));
+    await ctx.run("ping-heartbeat", () => parts.pingOurs(ctx.key, { kind: "success", atMs }));
     ctx.console.info("drill confirmed", { drill: ctx.key });
   }
   if (run !== before) writeRun(ctx, run);

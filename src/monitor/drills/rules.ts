@@ -141,7 +141,7 @@ export function isExtended({ dueAtMs, isHeld }: DrillRun, nowMs: number, graceMs
 export function describeFault(run: DrillRun, graceMs: number): string {
   const { faults } = run;
   const missing = missingOf(run).map((channel) =>
-    faults[channel] ? `${channel} (${faults[channel]})` : channel,
+    Object.hasOwn(faults, channel) ? `${channel} (${faults[channel]})` : channel,
   );
   return `the test alert was not confirmed within ${formatDuration(graceMs)} by ${missing.join(", ")}`;
 }

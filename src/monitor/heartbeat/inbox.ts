@@ -2,6 +2,7 @@
  * Takes pings into Postgres, written together with those of others. The success of a heartbeat that is ok only moves
  * its deadline: one row's update. All other pings wait in `heartbeat_pings`, and the heartbeat is decided at once.
  */
+import { LRUCache } from "lru-cache";
 import { inTime } from "#kernel/async.ts";
 import type { Database, Queries } from "#kernel/database.ts";
 import { createGroups, createJointWrites } from "#kernel/groups.ts";
@@ -24,16 +25,25 @@ type Parts = {
   decide: (id: string) => Promise<void>;
 };
 
-/** Too many of its pings wait already. */
+/** Too many came within a second, or wait to be decided. */
 export class TooManyPings extends Error {}
 
 export type Inbox = ReturnType<typeof createInbox>;
 
 export function createInbox({ database, recordPings, decide }: Parts) {
+  const known = new LRUCache<string, true>({ max: rememberedTokens });
+  const counts = new LRUCache<string, { pings: number }>({ max: rememberedTokens, ttl: 1_000 });
+  const requireFew = (token: string) => {
+    const count = counts.get(token) ?? { pings: 0 };
+    if (count.pings === 0) counts.set(token, count);
+    count.pings += 1;
+    if (count.pings > mostEachSecond) throw new TooManyPings();
+  };
   const receive = createGroups((pings: readonly ReceivedPing[]) => receiveAll(database, pings), {
     paceMs: pingPaceMs,
     fullAt: paceEndsAt,
-    isUrgent: ({ ping }) => ping.kind !== "success",
+    // Of a token that is known: whoever has none must not break the pace.
+    isUrgent: ({ token, ping }) => ping.kind !== "success" && known.has(token),
     failsAlone: true,
   });
   // Its groups are separate: while results are slow or locked, a deadline must not pass because later pings wait.
@@ -47,8 +57,10 @@ export function createInbox({ database, recordPings, decide }: Parts) {
      * the ping may count already: what is recorded of it is another commit. Throws `TooManyPings`.
      */
     async receive(received: ReceivedPing): Promise<{ id: string } | null> {
+      requireFew(received.token);
       const taken = await receive(received);
       if (taken === null) return null;
+      known.set(received.token, true);
       const { id, atMs, fate } = taken;
       if (fate === "refused") throw new TooManyPings();
       if (fate === "waits") await decideSoon(id);
@@ -76,6 +88,10 @@ export function createInbox({ database, recordPings, decide }: Parts) {
 
 /** Reaching this number, pings are written without regard to the pace: at 10,000 pings a second after 25 ms. */
 const paceEndsAt = 250;
+
+/** Each may be a decision, a result, and messages to people. */
+const mostEachSecond = 20;
+const rememberedTokens = 10_000;
 
 /** A job need not wait longer for its answer. */
 const decisionLimitMs = 2_000;
@@ -250,7 +266,12 @@ export async function waitingIds(db: Queries): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Takes no more pings by the URLs of these heartbeats: they are drills now. */
+/** Deletes pings that wait for what is no heartbeat now. */
+export async function dropPings(db: Queries, ids: readonly string[]): Promise<void> {
+  await db.query("DELETE FROM heartbeat_pings WHERE id = ANY ($1)", [ids]);
+}
+
+/** Takes no more pings by the URLs of these ids: they are drills or API checks now. */
 export async function deleteUrls(db: Queries, ids: readonly string[]): Promise<void> {
   if (ids.length > 0) await db.query(deleteTokens, [ids]);
 }

@@ -105,7 +105,7 @@ function findFault(assertion: Assertion, response: Response): string | null {
         ? null
         : `answered ${response.status}, expected ${[assertion.equals].flat().join(" or ")}`;
     case "header": {
-      const given = response.headers[assertion.name.toLowerCase()];
+      const given = headerOf(response, assertion.name);
       const value = given && (response.hide?.(given, assertion.contains) ?? given);
       if (value?.includes(assertion.contains)) return null;
       return `header ${assertion.name} is ${show(value)}, expected to contain ${show(assertion.contains)}`;
@@ -120,9 +120,13 @@ function findFault(assertion: Assertion, response: Response): string | null {
 
 /** The value that a later step needs; undefined: the answer does not have it. */
 export function extract(from: Extraction, response: Response): unknown {
-  return from.source === "json"
-    ? findInJson(response, from.path)
-    : response.headers[from.name.toLowerCase()];
+  return from.source === "json" ? findInJson(response, from.path) : headerOf(response, from.name);
+}
+
+/** An own one: no answer has a header `constructor` of itself. */
+function headerOf({ headers }: Response, name: string): string | undefined {
+  const key = name.toLowerCase();
+  return Object.hasOwn(headers, key) ? headers[key] : undefined;
 }
 
 /** undefined: the body is not JSON or has no such member. */

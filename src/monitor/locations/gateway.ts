@@ -75,8 +75,8 @@ function isKnownTo({ kinds }: WorkRequest, check: ApiCheck): boolean {
   return kinds.includes(check.kind);
 }
 
-/** The maximum age of a result: the partition of the last month exists; an older one would be created. */
-const maxAgeMs = 28 * 86_400_000;
+/** The maximum age of a result, more than a runner keeps while it cannot report. */
+const maxAgeMs = 86_400_000;
 
 /** Runners follow our clock and grid: a tick ahead, too old or in between would count by one location's word. */
 function isWithinReach(

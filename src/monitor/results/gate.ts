@@ -40,7 +40,7 @@ const selectRuns = `
   WITH runs AS (
     SELECT check_id, scheduled_at, bool_and(grade = 'ok') AS is_ok,
       count(*) FILTER (WHERE grade = 'failed') AS failed, count(*) AS results
-    FROM check_results WHERE check_id = ANY ($1) AND scheduled_at >= $2
+    FROM check_results WHERE check_id = ANY ($1) AND scheduled_at >= $2 AND location <> 'ping'
     GROUP BY check_id, scheduled_at
   )
   SELECT wanted.id, (

@@ -20,6 +20,8 @@ export async function managePartitions(
 ): Promise<void> {
   await inTransaction(database, async (client) => {
     await client.query("SELECT pg_advisory_xact_lock($1)", [lockKey]);
+    // All results queue behind it while it waits, for a backup for example. It is tried again in a minute.
+    await client.query("SET LOCAL lock_timeout = '500ms'");
     const oldestMs = trustedMs - keepDays * 86_400_000;
     for (let offset = -1; offset <= monthsAhead; offset += 1) {
       const month = monthOf(nowMs, offset);

@@ -154,7 +154,7 @@ function endRun(state: HeartbeatState, atMs: number): HeartbeatState {
 }
 
 /** The maximal difference between the clocks of processes that take pings. */
-const clockSkewMs = 2_000;
+export const clockSkewMs = 2_000;
 
 /**
  * Applies a deadline that may have passed. `away` is the last absence before the deadline: if a ping may be

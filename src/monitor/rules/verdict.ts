@@ -121,8 +121,8 @@ function recordReports(state: CheckState, run: Run): Record<string, LocationStat
   const states: Record<string, LocationState> = {};
   // Drops locations that are no longer expected, so that they hold no alert open.
   for (const location of run.expected) {
-    const before = state.locations[location];
-    if (before !== undefined) {
+    const before = Object.hasOwn(state.locations, location) && state.locations[location];
+    if (before) {
       states[location] = { ...before, isSilent: run.isClosed || before.isSilent };
     }
   }

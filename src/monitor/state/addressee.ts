@@ -89,7 +89,12 @@ function countLeaving(
   const joinings = { ...before };
   for (const target of left) {
     const queue = queueKeyOf(checkId, target);
-    joinings[queue] = (joinings[queue] ?? 0) + 1;
+    joinings[queue] = joiningOf(joinings, queue) + 1;
   }
   return joinings;
+}
+
+/** How often the channel of this queue was left. A check may be called `constructor`. */
+export function joiningOf(joinings: Readonly<Record<string, number>>, queue: string): number {
+  return Object.hasOwn(joinings, queue) ? (joinings[queue] ?? 0) : 0;
 }

@@ -13,6 +13,7 @@ import {
   type ChannelChange,
   compareChannels,
   endReasonOf,
+  joiningOf,
   queueKeyOf,
   type Target,
   targetsOf,
@@ -51,7 +52,7 @@ function send(
 ): void {
   const queue = queueKeyOf(id, target);
   const { episode, kind } = transition;
-  const eventId = formatEventId({ queue, episode, joining: joinings[queue] ?? 0, kind });
+  const eventId = formatEventId({ queue, episode, joining: joiningOf(joinings, queue), kind });
   const where = typeof target === "string" ? { channel: target } : { channel: null, target };
   const order = routeOrder({ transition: { ...transition, eventId }, environment, ...where, name });
   if (order !== null) effects.orders.push({ queue, order });

@@ -51,7 +51,11 @@ export function evaluateCheck(
     return { row: recordSuppression(stop(ended, moment), id, moment), wakeAtMs: null };
   }
   const followed = followChannels(before, check, moment);
-  if (isOff) return { row: recordSuppression(stop(followed, moment), id, moment), wakeAtMs: null };
+  if (isOff) {
+    // Settings and secrets come and go without a call.
+    const wakeAtMs = moment.nowMs + 60_000;
+    return { row: recordSuppression(stop(followed, moment), id, moment), wakeAtMs };
+  }
   const known = { ...input, check };
   let row = startTimer(followed, check, moment.nowMs);
   for (const report of input.reports) row = takeReport(row, report, { known, moment });

@@ -5,6 +5,7 @@ import { noPhases } from "#monitor/kinds/observe.ts";
 import { type Absences, findAway } from "#monitor/rules/absences.ts";
 import {
   type Absence,
+  clockSkewMs,
   dueAtMs,
   expire,
   hasExpired,
@@ -124,8 +125,9 @@ function takePings(before: ActiveRow, at: At): ActiveRow {
   const [first] = all;
   const fromMs = first === undefined ? nowMs : first.atMs - 1;
   let row = { ...before, state: setRight(heartbeat, before.state, { nowMs, fromMs }) };
-  for (const ping of all) {
-    if (ping !== first || !isNews) {
+  for (const given of all) {
+    const ping = inOrder(given, row.state);
+    if (given !== first || !isNews) {
       at.moment.effects.results.push(...resultsOf(heartbeat, ping, row.state));
     }
     row = decide(row, { runAtMs: ping.atMs, at }, (how) =>
@@ -133,6 +135,13 @@ function takePings(before: ActiveRow, at: At): ActiveRow {
     );
   }
   return row;
+}
+
+/** The order of pings is known: one of a clock that is slightly behind must not look older than the success before. */
+function inOrder(ping: Ping, state: HeartbeatState): Ping {
+  const heardMs = heardAtMs(state);
+  const isBehind = ping.atMs < heardMs && heardMs - ping.atMs <= clockSkewMs;
+  return isBehind && ping.kind !== "success" ? { ...ping, atMs: heardMs } : ping;
 }
 
 /** A ping of a wrong clock counts as one of now. */

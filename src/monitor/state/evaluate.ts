@@ -104,6 +104,12 @@ function evaluateOne(stored: Stored, { parts, known, wanted }: Deciding): Outcom
     effects,
   };
   const inputs = known.inputs.get(id) ?? [];
+  const { apiChecks, heartbeats } = known.definitions;
+  if (!parts.settings.runsHere && !apiChecks.has(id) && !heartbeats.has(id)) {
+    // This process may be of an earlier version, which does not understand the row: the worker decides.
+    const decided = { row: stored.row, wakeAtMs: stored.wakeAtMs };
+    return { id, before: stored, decided, effects, refused, isFailed: true };
+  }
   try {
     const row = applyChanges(ofKind(stored, known.definitions, moment), {
       inputs,

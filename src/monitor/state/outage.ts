@@ -3,15 +3,15 @@
  * events are sent once, without a queue. When it is back Postgres takes over the alerts and queues the same events, by the
  * same ids: a receiver may have missed one. Heartbeats wait: no ping can be taken, which is not blamed on their jobs.
  */
-import type { QueuedOrder } from "#alerts/outbox.ts";
 import { inTime } from "#kernel/async.ts";
 import type { Log } from "#kernel/log.ts";
 import type { ApiCheck, Definitions, ReadDefinitions } from "#monitor/contract.ts";
 import type { Report } from "#monitor/internal.ts";
 import type { WhyOff } from "#monitor/probe/secrets.ts";
 import type { ChangeRow } from "./evaluate.ts";
-import { type CheckSettings, evaluateCheck } from "./evaluate-check.ts";
-import { type ApiRow, type Effects, newEffects, type Row } from "./row.ts";
+import { type CheckSettings, dependencyOfCheck, evaluateCheck } from "./evaluate-check.ts";
+import { type ApiRow, type Effects, type Moment, newEffects, type Row } from "./row.ts";
+import { createSendInOrder, type SendNow } from "./send-now.ts";
 
 export type OutageParts = {
   readDefinitions: ReadDefinitions;
@@ -24,7 +24,7 @@ export type OutageParts = {
     report: (checkId: string, report: Report) => Promise<void>,
   ) => void;
   /** One attempt at a channel. */
-  sendNow: (order: QueuedOrder["order"]) => Promise<unknown>;
+  sendNow: SendNow;
   change: (id: string, change: ChangeRow) => Promise<unknown>;
   log: Log;
   /** How long Postgres has to be away. A restart, or the change to a standby, takes less than the default. */
@@ -51,6 +51,7 @@ export function createOutage(parts: OutageParts) {
   let isActive = false;
   let isDeciding = false;
   let definitions: Definitions | undefined;
+  const send = createSendInOrder({ ...parts, isWanted: () => isActive });
 
   const decide = (check: ApiCheck, reports: readonly Report[]) => {
     const before = held.get(check.id);
@@ -58,7 +59,8 @@ export function createOutage(parts: OutageParts) {
     const effects = newEffects();
     const isOff = parts.whyOff(check).length > 0;
     const input = { ...parts.settings, further: [], check, isOff, reports };
-    const moment = { nowMs: nowMs(), rollout: null, dependencyOf: () => null, effects };
+    const dependencyOf = createDependencyOf({ held, definitions, nowMs: nowMs() });
+    const moment = { nowMs: nowMs(), rollout: null, dependencyOf, effects };
     const { row } = evaluateCheck(check.id, before.row, input, moment);
     before.row = row;
     before.effects.transitions.push(...effects.transitions);
@@ -66,9 +68,7 @@ export function createOutage(parts: OutageParts) {
     follow(effects);
   };
   const follow = ({ orders, probes }: Effects) => {
-    for (const { order } of orders) {
-      parts.sendNow(order).catch((error: Error) => log.warn({ detail: error.message }, "not sent"));
-    }
+    send(orders);
     for (const { check, scheduledAtMs } of probes) {
       parts.probe(check, scheduledAtMs, async (_id, report) => decide(check, [report]));
     }
@@ -117,9 +117,29 @@ export function createOutage(parts: OutageParts) {
     async over(): Promise<void> {
       isActive = false;
       await Promise.all([...held].map(([id, one]) => handBack(id, one)));
+    },
+
+    /** Called once Postgres has decided: one that answers, but cannot be written, is away still. */
+    settled(): void {
       held.clear();
       sinceMs = undefined;
     },
+  };
+}
+
+type Dependencies = {
+  held: ReadonlyMap<string, Held>;
+  definitions: Definitions | undefined;
+  nowMs: number;
+};
+
+/** Those of heartbeats are not known here. */
+function createDependencyOf({ held, definitions, nowMs }: Dependencies): Moment["dependencyOf"] {
+  return (id, sinceMs) => {
+    const check = definitions?.apiChecks.find((one) => one.id === id);
+    const row = held.get(id)?.row;
+    if (check === undefined || row === undefined) return null;
+    return dependencyOfCheck(row, check, { sinceMs, nowMs });
   };
 }
 

@@ -33,7 +33,7 @@ const mostDue = 500;
 const columns = `id, row, round(extract(epoch FROM wake_at) * 1000)::float8 AS wake_ms`;
 
 const selectDue = `
-  SELECT ${columns} FROM check_states WHERE wake_at <= clock_timestamp()
+  SELECT ${columns} FROM check_states WHERE wake_at <= statement_timestamp()
   ORDER BY wake_at LIMIT ${mostDue} FOR UPDATE SKIP LOCKED`;
 
 const selectThese = `SELECT ${columns} FROM check_states WHERE id = ANY ($1) ORDER BY id FOR UPDATE`;

@@ -11,6 +11,7 @@ import type { ApiCheck, ReadDefinitions } from "#monitor/contract.ts";
 import {
   addPing,
   deleteUrls,
+  dropPings,
   saveWatched,
   takePings,
   waitingIds,
@@ -25,6 +26,7 @@ import {
   evaluateAll,
   type Input,
   type Known,
+  type Outcome,
 } from "./evaluate.ts";
 import { isWatched } from "./evaluate-heartbeat.ts";
 import type { Row } from "./row.ts";
@@ -103,11 +105,15 @@ export function createStates(parts: StateParts) {
   /** Decides all that is defined and starts it, and ends what is not any more. */
   async function followDefinitions(): Promise<void> {
     const { apiChecks, heartbeats } = await parts.readDefinitions({ isFresh: true });
-    // A drill may have been a heartbeat with a ping URL.
-    const drills = heartbeats.filter(({ drill }) => drill !== undefined);
+    // Either may have been a heartbeat with a ping URL.
+    const unpinged = [...apiChecks, ...heartbeats.filter(({ drill }) => drill !== undefined)];
     await deleteUrls(
       database,
-      drills.map(({ id }) => id),
+      unpinged.map(({ id }) => id),
+    );
+    await dropPings(
+      database,
+      apiChecks.map(({ id }) => id),
     );
     const { rows } = await database.query<{ id: string }>("SELECT id FROM check_states");
     await decideAll([...new Set([...rows, ...apiChecks, ...heartbeats].map(({ id }) => id))]);
@@ -116,7 +122,7 @@ export function createStates(parts: StateParts) {
   /** One that cannot be written is tried again in a minute, so that it holds up no other. */
   async function decideAlone(id: string): Promise<void> {
     try {
-      await decideIn(parts, { inputs: [{ id }] });
+      await decideIn(parts, { inputs: [{ id }], isDue: true });
     } catch (error) {
       if (!isOfData(error)) throw error;
       log.error({ check: id, detail: (error as Error).message }, "check not decided");
@@ -133,7 +139,7 @@ const postpone =
   "UPDATE check_states SET wake_at = clock_timestamp() + interval '1 min' WHERE id = $1";
 
 /** `taken`: gets the ids of the rows that are due. */
-type Asked = { inputs: readonly Input[] } | { taken: string[] };
+type Asked = { inputs: readonly Input[]; isDue?: true } | { taken: string[] };
 
 /** Creates the partition of a result whose month has none, and decides again. */
 async function decideIn(parts: StateParts, asked: Asked) {
@@ -155,56 +161,71 @@ type Attempt = { asked: Asked; timesMs: number[] };
 
 async function decideOnce(tx: Queries, parts: StateParts, { asked, timesMs }: Attempt) {
   const inputs = "inputs" in asked ? asked.inputs : [];
+  const { rows, known } = await load(tx, parts, asked);
+  if ("taken" in asked) asked.taken.splice(0, Infinity, ...rows.map(({ id }) => id));
+  const { effects, outcomes } = await evaluateAll(tx, { parts, rows, known });
+  timesMs.push(...[...known.pings.values()].flatMap(({ pings }) => pings.map(({ atMs }) => atMs)));
+  await saveRows(tx, outcomes);
+  await savePings(tx, outcomes, known.pings);
+  const written = await writeEffects(tx, effects);
+  await enqueue(tx, effects.orders);
+  if (effects.goOn.length > 0) await goOn(tx, effects.goOn);
+  const byId = new Map(outcomes.map((outcome) => [outcome.id, outcome]));
+  return {
+    effects,
+    written,
+    answers: inputs.map((input) => answerTo(input, byId.get(input.id))),
+    rows: outcomes.map(({ id, decided }) => ({ id, row: decided.row })),
+  };
+}
+
+/** Locks the rows and reads what their decisions need. */
+async function load(tx: Queries, parts: StateParts, asked: Asked) {
+  const inputs = "inputs" in asked ? asked.inputs : [];
+  const further = await parts.readFurther();
   // Read once the rows are locked: a process that still knew former definitions would undo what others followed.
   const readDefinitions = async () => indexOf(await parts.readDefinitions({ isFresh: true }));
   const { rows, nowMs, definitions } =
     "inputs" in asked
       ? await lockRows(tx, idsOf(inputs), readDefinitions)
       : await lockDue(tx, readDefinitions);
-  if ("taken" in asked) asked.taken.splice(0, Infinity, ...rows.map(({ id }) => id));
   const heartbeats = rows.filter(({ row }) => row.kind === "heartbeat").map(({ id }) => id);
+  // Only what is due may find that a deadline has passed.
+  const isDue = "taken" in asked || asked.isDue === true;
   const known: Known = {
     definitions,
     inputs: Map.groupBy(inputs, ({ id }) => id),
     nowMs,
+    absences: isDue && heartbeats.length > 0 ? await readAbsences(tx) : null,
+    further,
+    // Last: pings of these heartbeats wait from now on.
     pings: heartbeats.length > 0 ? await takePings(tx, heartbeats) : new Map(),
-    // Only what is due may find that a deadline has passed.
-    absences: "taken" in asked && heartbeats.length > 0 ? await readAbsences(tx) : null,
-    further: await parts.readFurther(),
     rollout: undefined,
     others: new Map(),
   };
-  const decided = await evaluateAll(tx, { parts, rows, known });
-  for (const { atMs } of [...known.pings.values()].flatMap(({ pings }) => pings))
-    timesMs.push(atMs);
-  const { effects, outcomes } = decided;
-  for (const { id } of outcomes.filter(({ isFailed }) => isFailed)) {
-    for (const ping of known.pings.get(id)?.pings ?? []) await addPing(tx, id, ping);
-  }
-  await saveRows(tx, outcomes);
-  await saveWatched(
-    tx,
-    outcomes.flatMap(({ id, decided: { row }, isFailed }) =>
-      row.kind === "heartbeat" && isFailed !== true && known.pings.get(id)?.hasUrl === true
-        ? { id, isWatched: isWatched(row), lastPingAtMs: row.state?.lastPingAtMs ?? null }
-        : [],
-    ),
+  return { rows, known };
+}
+
+/** Begins or ends the watch of heartbeats; puts back the pings of those that could not be decided. */
+async function savePings(tx: Queries, outcomes: readonly Outcome[], held: Known["pings"]) {
+  const [failed, decided] = [true, false].map((isFailed) =>
+    outcomes.filter((outcome) => (outcome.isFailed === true) === isFailed),
   );
-  const written = await writeEffects(tx, effects);
-  await enqueue(tx, effects.orders);
-  if (effects.goOn.length > 0) await goOn(tx, effects.goOn);
-  const byId = new Map(outcomes.map((outcome) => [outcome.id, outcome]));
-  const answers = inputs.map((input): Answer => {
-    const outcome = byId.get(input.id);
-    const refused = outcome?.refused.get(input);
-    return refused === undefined ? { row: outcome?.decided.row } : { refused };
-  });
-  return {
-    effects,
-    written,
-    answers,
-    rows: outcomes.map(({ id, decided }) => ({ id, row: decided.row })),
-  };
+  for (const { id } of failed ?? []) {
+    for (const ping of held.get(id)?.pings ?? []) await addPing(tx, id, ping);
+  }
+  const watches = (decided ?? []).flatMap(({ id, decided: { row } }) =>
+    row.kind === "heartbeat" && held.get(id)?.hasUrl === true
+      ? { id, isWatched: isWatched(row), lastPingAtMs: row.state?.lastPingAtMs ?? null }
+      : [],
+  );
+  await saveWatched(tx, watches);
+}
+
+function answerTo(input: Input, outcome: Outcome | undefined): Answer {
+  const isLost = outcome?.isFailed && (input.change ?? input.report) !== undefined;
+  const refused = isLost ? new Error("the check is not decided") : outcome?.refused.get(input);
+  return refused === undefined ? { row: outcome?.decided.row } : { refused };
 }
 
 function idsOf(inputs: readonly Input[]): string[] {

@@ -9,7 +9,7 @@ import type { States } from "./store.ts";
 
 type Parts = {
   states: Pick<States, "decideDue" | "decideWaiting" | "decideAll" | "untilNext">;
-  outage: Pick<Outage, "failed" | "over">;
+  outage: Pick<Outage, "failed" | "over" | "settled">;
   log: Log;
   pause?: typeof pause;
 };
@@ -36,19 +36,22 @@ async function watch(parts: Parts, signal: AbortSignal): Promise<void> {
       await states.untilNext();
       await outage.over();
     }
-    if ((await states.decideDue()) > 0) return 0;
+    const decided = await states.decideDue();
+    outage.settled();
+    if (decided > 0) return 0;
     if (performance.now() - waitingAtMs > longestPauseMs) {
       waitingAtMs = performance.now();
       await states.decideWaiting();
     }
+    const askedMs = performance.now();
     const { inMs, nowMs } = await states.untilNext();
-    const aheadMs = nowMs - performance.now();
-    const backMs = Math.round(knownAheadMs - aheadMs);
+    // At the least: the answer may have been long on its way.
+    const backMs = Math.round(knownAheadMs - (nowMs - askedMs));
     if (backMs > setBackMs) {
       await states.decideAll();
       log.warn({ backMs }, "the clock of the database was set back: all checks are decided anew");
     }
-    knownAheadMs = aheadMs;
+    knownAheadMs = nowMs - performance.now();
     return Math.min(longestPauseMs, Math.max(shortestPauseMs, inMs ?? longestPauseMs));
   };
   while (!signal.aborted) {

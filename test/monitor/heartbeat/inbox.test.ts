@@ -3,20 +3,22 @@ import type { Database } from "#kernel/database.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
 import { neverAsked } from "../../support/never-asked.ts";
 
-/** Knows nobody, and notes of how many tokens it was asked at once. */
+/** Knows every token, and notes of how many it was asked at once. */
 function startInbox() {
   const asked: number[] = [];
   const query = async ({ values: [tokens] }: { values: [string[], number[]] }) => {
     asked.push(tokens.length);
-    return { rows: [] };
+    return { rows: tokens.map((id, n) => ({ n, id, atMs: 0, fate: "waits" })) };
   };
   const inbox = createInbox({
     database: { query } as unknown as Database,
     recordPings: neverAsked(),
-    decide: neverAsked(),
+    decide: async () => {},
   });
   const ping = (count: number, kind: "success" | "start" = "success") =>
-    Array.from({ length: count }, () => inbox.receive({ token: "ab", ping: { kind, atMs: 0 } }));
+    Array.from({ length: count }, (_, i) =>
+      inbox.receive({ token: `token-${i}`, ping: { kind, atMs: 0 } }),
+    );
   return { asked, ping };
 }
 
@@ -50,4 +52,13 @@ it("a start or failure is written without regard to the pace, and with it what c
   await Promise.all([...success, ...ping(1, "start")]);
 
   expect(asked).toEqual([1, 2]);
+});
+
+it("more than twenty pings of a token within a second are refused", async () => {
+  const { asked, ping } = startInbox();
+
+  const answers = await Promise.allSettled(Array.from({ length: 25 }, () => ping(1)).flat());
+
+  expect(answers.filter(({ status }) => status === "rejected")).toHaveLength(5);
+  expect(asked.reduce((sum, count) => sum + count, 0)).toBe(20);
 });

@@ -92,7 +92,7 @@ it("only results of ticks are passed on: a runner stores no more of them than th
       nowMs: () => nowMs,
     }).plugin,
   );
-  const times = [tick, tick - 1, tick + 1, tick - 60_000, tick - 90_000, tick - 27 * 86_400_000];
+  const times = [tick, tick - 1, tick + 1, tick - 60_000, tick - 90_000, tick - 2 * 86_400_000];
   const results = times.map((scheduledAtMs) => aCheckResult({ checkId: "probe", scheduledAtMs }));
 
   const { statusCode } = await app.inject({
@@ -103,5 +103,5 @@ it("only results of ticks are passed on: a runner stores no more of them than th
   });
 
   expect(statusCode).toBe(202);
-  expect(passed.toSorted()).toEqual([tick - 27 * 86_400_000, tick - 60_000, tick].toSorted());
+  expect(passed.toSorted()).toEqual([tick - 60_000, tick]);
 });

@@ -59,7 +59,10 @@ function startOutage({ row = wellRow, checks = [check] }: Options = {}) {
       if (target.reports) void Promise.resolve().then(() => report(id, given));
       else late.push(() => void report(id, given));
     },
-    sendNow: async (order) => sent.push(order),
+    sendNow: async (order) => {
+      sent.push(order);
+      return { kind: "accepted" };
+    },
     change: async (_, change: ChangeRow) => {
       if (postgres.isAway) throw new Error("connection refused");
       postgres.row = change(postgres.row, clock.nowMs, postgres.effects) as ApiRow;
@@ -136,6 +139,7 @@ describe("while Postgres is away", () => {
     await failsFor(29);
     postgres.isAway = false;
     await outage.over();
+    outage.settled();
 
     await failsFor(29);
 

@@ -30,6 +30,7 @@ function startWatch() {
     outage: {
       failed: () => void calls.push("failed"),
       over: async () => ask("over"),
+      settled: () => {},
     },
     log: createLog({ level: "silent", format: "json" }),
     pause: async (ms) => {

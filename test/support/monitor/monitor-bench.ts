@@ -95,7 +95,10 @@ export async function startMonitorBench(options: BenchOptions) {
     readFurther: runners.expected,
     settings: { location: "local", failedAtPercent, runsHere: true },
     runCheck,
-    sendNow: async (order) => sentNow.push(order),
+    sendNow: async (order) => {
+      sentNow.push(order);
+      return { kind: "accepted" };
+    },
     wakeDelivery: () => void (delivery === undefined ? drain() : delivery.delivery.wake()),
     count: () => {},
     log,

@@ -51,7 +51,10 @@ async function startWorker() {
       location: "local",
       nowMs: Date.now,
     }),
-    sendNow: async (order) => sent.push(order),
+    sendNow: async (order) => {
+      sent.push(order);
+      return { kind: "accepted" };
+    },
     outageLimitMs: 2_000,
   });
   await states.decideAll();
