@@ -52,7 +52,7 @@ describe("a test of a channel", () => {
       { status: "resolved", outcome: "accepted", remark: expect.stringContaining("nobody") },
     ]);
     expect(bench.receiver.events).toMatchObject([
-      { deduplicationKey: "vedette-channel-test", status: "resolved" },
+      { deduplicationKey: "test:channel", status: "resolved" },
     ]);
   });
 });

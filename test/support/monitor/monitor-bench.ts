@@ -76,7 +76,9 @@ export async function startMonitorBench(options: BenchOptions) {
   delivery?.delivery.start();
   onTestFinished(async () => delivery?.delivery.stop());
   const wentOn: string[] = [];
-  const drain = onceAtATime(() => drainOutbox(database, { orders, wentOn }));
+  const drain = onceAtATime(async () => {
+    if (delivery === undefined) await drainOutbox(database, { orders, wentOn });
+  });
   const runners = createRunners(database);
   const whyOff = ({ id }: { id: string }) => (inactive.includes(id) ? ["monitor.key"] : []);
   const readSecret = secretsFrom({ KEY: "the-key", ROOT_KEY: "the-root-key" });
