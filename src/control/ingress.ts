@@ -5,6 +5,7 @@ import { parseJsonText, readBody } from "#kernel/body.ts";
 import { createHangWatch, type HangWatch, HungError, isHung } from "#kernel/hang-watch.ts";
 import { Agent, errors, request } from "#kernel/http.ts";
 import { ProblemError } from "#kernel/problem.ts";
+import { createReadLimit } from "#kernel/read-limit.ts";
 import { reachAddress } from "#kernel/restate.ts";
 import { isSend } from "./routes.ts";
 
@@ -89,7 +90,7 @@ export function createIngress(settings: IngressSettings): Ingress {
     }
   };
 
-  const limitReads = createReadLimit();
+  const limitReads = createReadLimit(defaults.timeoutMs);
   const callOnce = async (wanted: IngressCall): Promise<IngressAnswer> => {
     const over = new AbortController();
     const signal = AbortSignal.any([wanted.signal, over.signal]);
@@ -99,37 +100,10 @@ export function createIngress(settings: IngressSettings): Ingress {
 
   const call = (wanted: IngressCall) => {
     const isRead = wanted.idempotencyKey === undefined;
-    return isRead ? limitReads(wanted, () => callOnce(wanted)) : callOnce(wanted);
+    if (!isRead) return callOnce(wanted);
+    return limitReads({ ...wanted, isSent: isSend(wanted.path) }, () => callOnce(wanted));
   };
   return { call, close: () => agent.destroy().finally(watch.close) };
-}
-
-/** Each is an invocation of Restate's, of which thousands would hold up a Cancel. */
-const mostReads = 100;
-
-/** Limits the reads of each caller at a time. Restate goes on with one that was sent, or whose caller is gone: that counts longer. */
-export function createReadLimit(heldMs = defaults.timeoutMs) {
-  const open = new Map<string, number>();
-  const count = (reader: string, by: 1 | -1) => {
-    const now = (open.get(reader) ?? 0) + by;
-    if (now > 0) open.set(reader, now);
-    else open.delete(reader);
-  };
-  return async <Answer>(
-    { path, reader, signal }: Pick<IngressCall, "path" | "reader" | "signal">,
-    read: () => Promise<Answer>,
-  ): Promise<Answer> => {
-    if ((open.get(reader) ?? 0) >= mostReads) throw tooManyReads(reader);
-    count(reader, 1);
-    const end = () => count(reader, -1);
-    const endLater = () => void setTimeout(end, heldMs).unref();
-    return read().finally(() => (signal.aborted || isSend(path) ? endLater() : end()));
-  };
-}
-
-function tooManyReads(reader: string): ProblemError {
-  const detail = `${reader} has ${mostReads} reads open already: wait for their answers`;
-  return new ProblemError({ status: 429, code: "too_many_reads", detail });
 }
 
 /** The database is asked at this age of a call, and again after as long. */

@@ -17,6 +17,7 @@ import { toStore } from "#console/events.ts";
 import { maxSentinelId } from "#fleet/contract.ts";
 import { type FleetOverview, FleetSearch } from "#fleet/overview/contract.ts";
 import { ProblemError } from "#kernel/problem.ts";
+import { createReadLimit } from "#kernel/read-limit.ts";
 import type { Caller } from "#kernel/roles.ts";
 import { isClean } from "#kernel/text.ts";
 import type {
@@ -106,6 +107,7 @@ const SentinelRequest = z.strictObject({ id: SentinelId, rollout_id: RolloutId.n
 
 export function serveViews(app: FastifyInstance, parts: Parts): void {
   const { guard, fleets, fleetPages: pages } = parts;
+  const limitReads = createReadLimit(0);
   const serve = <Schema extends z.ZodType>(
     name: string,
     input: Schema,
@@ -113,7 +115,8 @@ export function serveViews(app: FastifyInstance, parts: Parts): void {
   ) =>
     app.post(`/api/read/${name}`, async (request) => {
       const by = await guard.requireSession(request);
-      return answer(parseBody(input, request.body), { request, by });
+      const body = parseBody(input, request.body);
+      return limitReads({ reader: by.actor }, async () => answer(body, { request, by }));
     });
   const past = shareReads((asked: PastAsked) => readPast(parts, asked), { atOnce: 2 });
   const overview = shareReads(pages.overview, { atOnce: 2 });

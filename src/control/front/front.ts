@@ -5,15 +5,15 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type IsKeyReused, keyedCall, ownKey } from "#control/call-keys.ts";
-import { createReadLimit } from "#control/ingress.ts";
 import { endWithCaller, trackResponses } from "#control/open-responses.ts";
 import { findForeignFleet, loggedPath, reusedKey } from "#control/refusal.ts";
-import { findRoute, isBlocking, type Route, roleOf, signedName } from "#control/routes.ts";
+import { findRoute, isBlocking, isSend, type Route, roleOf, signedName } from "#control/routes.ts";
 import { type FleetOperators, notOperatorOf } from "#fleet/contract.ts";
 import { signActor, targetOfPath } from "#kernel/actor.ts";
 import { parseJson, readBody } from "#kernel/body.ts";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
+import { createReadLimit } from "#kernel/read-limit.ts";
 import { type Caller, hasEveryRole, isAllowed, whyNotAllowed } from "#kernel/roles.ts";
 import { createPipelineLimit } from "#kernel/server.ts";
 import { answerRefusal, readToken } from "./exchange.ts";
@@ -45,7 +45,7 @@ const largestVersion = 64 * 1_024;
 
 const withinMs = { ingress: 24 * 3_600_000, admin: 300_000 };
 
-const limitReads = createReadLimit();
+const limitReads = createReadLimit(30_000);
 
 /** Not listening yet. `close` finishes the responses to short calls, and disconnects the others. */
 export type Front = { server: Server; close: () => Promise<void> };
@@ -184,7 +184,9 @@ async function forwardToIngress(settings: FrontSettings, call: FrontRequest): Pr
     });
   const isRead = route?.isWrite === false;
   await sendAnswer(
-    await (isRead ? limitReads({ path, reader: caller.actor, signal }, send) : send()),
+    await (isRead
+      ? limitReads({ reader: caller.actor, signal, isSent: isSend(path) }, send)
+      : send()),
     response,
   );
 }

@@ -1,6 +1,6 @@
 /** Whoever may only read holds up no Cancel by thousands of reads. */
 import { expect, it, vi } from "vitest";
-import { createReadLimit } from "#control/ingress.ts";
+import { createReadLimit } from "#kernel/read-limit.ts";
 import { startAccessBench } from "../../support/program/access-bench.ts";
 
 const rollout = "/vedette.v1.SentinelRolloutService/singleton";
@@ -38,8 +38,8 @@ it.each(["control", "ingress", "admin"] as const)(
 );
 
 it.each([
-  ["whose caller is gone", { path: "/a/Plan", signal: AbortSignal.abort() }],
-  ["that is sent", { path: "/a/Plan/send", signal: new AbortController().signal }],
+  ["whose caller is gone", { signal: AbortSignal.abort() }],
+  ["that is sent", { isSent: true }],
 ])("a read %s counts until its limit", async (_, call) => {
   const limit = createReadLimit(100);
   const read = () => limit({ reader: "eve", ...call }, () => Promise.reject(new Error("gone")));
