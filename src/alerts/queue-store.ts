@@ -87,8 +87,7 @@ export function createQueueStore(parts: StoreParts) {
         const { key, eventId, by } = of;
         const row = (await lockQueues(db, [{ key }])).get(key);
         const answer = row && retry(row.queue ?? emptyQueue, eventId, row.nowMs);
-        if (answer === undefined || answer === null || answer === "superseded")
-          return answer ?? null;
+        if (answer == null || answer === "superseded") return answer ?? null;
         await db.query(storeQueue, [key, toStorableJson(answer.queue)]);
         await save(answer.records);
         await saveRetry(db, answer.eventIds, by);
