@@ -33,11 +33,12 @@ export type Inbox = ReturnType<typeof createInbox>;
 export function createInbox({ database, recordPings, decide }: Parts) {
   const known = new LRUCache<string, true>({ max: rememberedTokens });
   const counts = new LRUCache<string, { pings: number }>({ max: rememberedTokens, ttl: 1_000 });
-  const requireFew = (token: string) => {
+  /** True if this token has sent too many within a second. */
+  const isFlood = (token: string) => {
     const count = counts.get(token) ?? { pings: 0 };
     if (count.pings === 0) counts.set(token, count);
     count.pings += 1;
-    if (count.pings > mostEachSecond) throw new TooManyPings();
+    return count.pings > mostEachSecond;
   };
   const receive = createGroups((pings: readonly ReceivedPing[]) => receiveAll(database, pings), {
     paceMs: pingPaceMs,
@@ -57,14 +58,16 @@ export function createInbox({ database, recordPings, decide }: Parts) {
      * the ping may count already: what is recorded of it is another commit. Throws `TooManyPings`.
      */
     async receive(received: ReceivedPing): Promise<{ id: string } | null> {
-      requireFew(received.token);
+      const isMany = isFlood(received.token);
+      // A success always counts, but for its result: it may end an alert.
+      if (isMany && received.ping.kind !== "success") throw new TooManyPings();
       const taken = await receive(received);
       if (taken === null) return null;
       known.set(received.token, true);
       const { id, atMs, fate } = taken;
       if (fate === "refused") throw new TooManyPings();
       if (fate === "waits") await decideSoon(id);
-      else await record({ checkId: id, atMs });
+      else if (!isMany) await record({ checkId: id, atMs });
       return { id };
     },
 

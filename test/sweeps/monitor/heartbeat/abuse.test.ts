@@ -74,8 +74,9 @@ it("many starts, failures and ends at once leave the heartbeat as its last ping 
   await ping();
   await bench.untilWell("nightly");
 
+  // Those beyond twenty a second are refused.
   for (let round = 0; round < 10; round += 1) {
-    await Promise.all(["/start", "", "/fail", "/start", ""].map((suffix) => ping(suffix)));
+    await Promise.allSettled(["/start", "", "/fail", "/start", ""].map((suffix) => ping(suffix)));
   }
   const lastMs = Date.now();
   await waitFor(() => Date.now() > lastMs, { withinMs: 1_000, what: "a later millisecond" });
