@@ -101,7 +101,8 @@ export function createIngress(settings: IngressSettings): Ingress {
   const call = (wanted: IngressCall) => {
     const isRead = wanted.idempotencyKey === undefined;
     if (!isRead) return callOnce(wanted);
-    return limitReads({ ...wanted, isSent: isSend(wanted.path) }, () => callOnce(wanted));
+    const sentTo = isSend(wanted.path) ? wanted.path : undefined;
+    return limitReads({ ...wanted, sentTo }, () => callOnce(wanted));
   };
   return { call, close: () => agent.destroy().finally(watch.close) };
 }

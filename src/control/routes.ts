@@ -189,7 +189,7 @@ export function roleOf({ role, isWrite }: Route): Role {
 
 /** The name that signs a call; undefined: a plan's handler leads whoever may only look to no registry of a private network. */
 export function signedName(caller: Caller, path: string): string | undefined {
-  const isPlan = fleetOf(path) !== undefined && path.endsWith("/Plan");
+  const isPlan = fleetOf(path) !== undefined && /\/Plan(?:\/send)?$/.test(path);
   return isPlan && !isAllowed(caller, "operate") ? undefined : caller.actor;
 }
 

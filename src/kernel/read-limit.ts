@@ -8,27 +8,28 @@ type Reader = {
   reader: string;
   /** Aborted when the caller is gone. */
   signal?: AbortSignal;
-  /** Nobody waits for the answer. */
-  isSent?: boolean;
+  /** The path of a read that is sent: nobody waits for its answer, and each path counts for itself. */
+  sentTo?: string | undefined;
 };
 
 /** A read that goes on although its caller is gone, or that was sent, counts for `heldMs` after its end. Throws a 429. */
 export function createReadLimit(heldMs: number) {
   const open = new Map<string, number>();
-  const count = (reader: string, by: 1 | -1) => {
-    const now = (open.get(reader) ?? 0) + by;
-    if (now > 0) open.set(reader, now);
-    else open.delete(reader);
+  const count = (key: string, by: 1 | -1) => {
+    const now = (open.get(key) ?? 0) + by;
+    if (now > 0) open.set(key, now);
+    else open.delete(key);
   };
   return async <Answer>(
-    { reader, signal, isSent = false }: Reader,
+    { reader, signal, sentTo }: Reader,
     read: () => Promise<Answer>,
   ): Promise<Answer> => {
-    if ((open.get(reader) ?? 0) >= mostReads) throw tooManyReads(reader);
-    count(reader, 1);
-    const end = () => count(reader, -1);
+    const key = `${reader} ${sentTo ?? ""}`;
+    if ((open.get(key) ?? 0) >= mostReads) throw tooManyReads(reader);
+    count(key, 1);
+    const end = () => count(key, -1);
     const endLater = () => void setTimeout(end, heldMs).unref();
-    return read().finally(() => (signal?.aborted || isSent ? endLater() : end()));
+    return read().finally(() => (signal?.aborted || sentTo !== undefined ? endLater() : end()));
   };
 }
 

@@ -45,24 +45,26 @@ const largestVersion = 64 * 1_024;
 
 const withinMs = { ingress: 24 * 3_600_000, admin: 300_000 };
 
-const limitReads = createReadLimit(30_000);
+const readHeldMs = 30_000;
 
 /** Not listening yet. `close` finishes the responses to short calls, and disconnects the others. */
 export type Front = { server: Server; close: () => Promise<void> };
 
 /** Requires a token with the role of the call. */
 export function createIngressFront(settings: FrontSettings): Front {
-  return createFront(settings, (call) => forwardToIngress(settings, call));
+  const limitReads = createReadLimit(readHeldMs);
+  return createFront(settings, (call) => forwardToIngress(settings, call, limitReads));
 }
 
 /** Also serves the ingress, below `/ingress`. */
 export function createAdminFront(settings: FrontSettings): Front {
+  const limitReads = createReadLimit(readHeldMs);
   return createFront(settings, (call) => {
     const { path } = call;
     const ingressPath = belowIngress(path);
     return ingressPath === undefined
       ? forwardToAdmin(settings, call)
-      : forwardToIngress(settings, { ...call, path: ingressPath });
+      : forwardToIngress(settings, { ...call, path: ingressPath }, limitReads);
   });
 }
 
@@ -152,7 +154,11 @@ const unauthorized = {
   detail: 'send the ingress token, or your own, as "Authorization: Bearer" or as the password',
 } as const;
 
-async function forwardToIngress(settings: FrontSettings, call: FrontRequest): Promise<void> {
+async function forwardToIngress(
+  settings: FrontSettings,
+  call: FrontRequest,
+  limitReads: ReturnType<typeof createReadLimit>,
+): Promise<void> {
   const { request, response, path, search, caller, signal } = call;
   const { method = "", headers } = request;
   // With a delay a call is made when its caller may not make it any more: that is in no allow-list.
@@ -185,7 +191,7 @@ async function forwardToIngress(settings: FrontSettings, call: FrontRequest): Pr
   const isRead = route?.isWrite === false;
   await sendAnswer(
     await (isRead
-      ? limitReads({ reader: caller.actor, signal, isSent: isSend(path) }, send)
+      ? limitReads({ reader: caller.actor, signal, sentTo: isSend(path) ? path : undefined }, send)
       : send()),
     response,
   );

@@ -39,7 +39,7 @@ it.each(["control", "ingress", "admin"] as const)(
 
 it.each([
   ["whose caller is gone", { signal: AbortSignal.abort() }],
-  ["that is sent", { isSent: true }],
+  ["that is sent", { sentTo: "/a/Plan/send" }],
 ])("a read %s counts until its limit", async (_, call) => {
   const limit = createReadLimit(100);
   const read = () => limit({ reader: "eve", ...call }, () => Promise.reject(new Error("gone")));

@@ -213,7 +213,7 @@ it("no secret that was sent is in an answer, a log, the metrics, a journal or a 
     expect(got.filter((one) => one.includes(secret)).length).toBeGreaterThan(10);
   }
   // What was looked through has what is no secret.
-  expect(journals.join("")).toContain("http-redirect");
+  expect(journals.join("")).toContain("count-keys");
   expect(files.filter(([, content]) => content?.includes("http-redirect"))).not.toEqual([]);
   expect(found).toEqual([]);
 });
