@@ -188,13 +188,12 @@ async function forwardToIngress(
       withinMs: withinMs.ingress,
       signal,
     });
-  const isRead = route?.isWrite === false;
-  await sendAnswer(
-    await (isRead
-      ? limitReads({ reader: caller.actor, signal, sentTo: isSend(path) ? path : undefined }, send)
-      : send()),
-    response,
-  );
+  const limited = route?.isWrite === false ? () => limitReads(readerOf(call), send) : send;
+  await sendAnswer(await limited(), response);
+}
+
+function readerOf({ caller, signal, path }: FrontRequest) {
+  return { reader: caller.actor, signal, sentTo: isSend(path) ? path : undefined };
 }
 
 async function isReused(
