@@ -21,9 +21,8 @@ import {
   queueOf,
 } from "./contract.ts";
 import { createDelivery, type DeliveryParts } from "./delivery.ts";
-import { channelOf, type Order, type RoutedOrder } from "./order.ts";
+import { channelOf, type RoutedOrder } from "./order.ts";
 import { enqueue } from "./outbox.ts";
-import type { Outcome } from "./outcome.ts";
 import type { LinkTo } from "./payload.ts";
 import { createPreview, type PreviewEvent } from "./preview.ts";
 import { createQueueStore, type QueueStore, type RecordAccepted } from "./queue-store.ts";
@@ -223,9 +222,6 @@ export type AlertParts = {
   readChannels: ReadChannels;
 };
 
-/** Attempts an event once, apart from its queue and without a record of it: while the database is away. */
-type SendNow = (order: Order) => Promise<Outcome>;
-
 export function createAlertServices(parts: AlertParts) {
   const { database, ownDatabase = database, registry, keepDays, notifyDrill, log } = parts;
   const store = createEventStore(database);
@@ -238,7 +234,6 @@ export function createAlertServices(parts: AlertParts) {
   const dropOld = () => store.dropOlderThan(keepDays);
   const delivery = createDelivery({ queues, attempt, notifyDrill, dropOld, log });
   const { wake } = delivery;
-  const sendNow: SendNow = attempt;
   const services = [
     createNotices({ ...parts, wake }),
     createAlertEvents({
@@ -254,7 +249,8 @@ export function createAlertServices(parts: AlertParts) {
       },
     }),
   ];
-  return { services, delivery, sendNow };
+  // An attempt apart from the queue of its event, and without a record of it: for while the database is away.
+  return { services, delivery, sendNow: attempt };
 }
 
 const findTimeoutMs = 2_000;

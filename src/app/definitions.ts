@@ -51,17 +51,28 @@ export async function readStartRequest(config: Config): Promise<StartRequest | u
   return { definitions: set, removed, prune: false, source };
 }
 
-type Parts = { database: Database; given: StartRequest | undefined; missingOfJob: MissingOfJob };
+type Source = { database: Database; missingOfJob: MissingOfJob };
 
-export function createDefinitions(
-  base: Base,
-  { database, given, missingOfJob }: Parts,
-): ProgramDefinitions {
-  const { config, log } = base;
+/** Reads the definitions in force over this pool. */
+export function createReadDefinitions(base: Base, source: Source): ReadDefinitions {
+  return openDefinitions(base, source).current.readMonitored;
+}
+
+function openDefinitions({ config, log }: Base, { database, missingOfJob }: Source) {
   const store = createDefinitionStore(database, log);
   const standard = standardSet(config);
   const complete = (rows: Definitions) => withMissingSettings(rows, missingOfJob);
   const current = createCurrentDefinitions({ store, standard, complete, log, nowMs: Date.now });
+  return { store, standard, current };
+}
+
+export function createDefinitions(
+  base: Base,
+  { given, ...source }: Source & { given: StartRequest | undefined },
+): ProgramDefinitions {
+  const { config, log } = base;
+  const { database } = source;
+  const { store, standard, current } = openDefinitions(base, source);
   return {
     readDefinitions: current.readMonitored,
     readRows: current.readSet,

@@ -41,7 +41,7 @@ type MonitorParts = {
   stops: Stops;
 };
 
-/** What is sent at once to channels. */
+/** Sends to channels at once. */
 type Channels = { wake: () => void; sendNow: SendNow };
 
 export type Monitor = {

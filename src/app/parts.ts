@@ -21,7 +21,7 @@ import type { Base } from "./base.ts";
 import { createConsoleLinks } from "./console-links.ts";
 import { startControl } from "./control.ts";
 import { openData } from "./data.ts";
-import { createDefinitions, readStartRequest } from "./definitions.ts";
+import { createDefinitions, createReadDefinitions, readStartRequest } from "./definitions.ts";
 import type { Metrics } from "./metrics.ts";
 import { createMonitor } from "./monitor.ts";
 import { createWhyNobody } from "./monitor-secrets.ts";
@@ -71,7 +71,7 @@ export async function startParts(
   const servesApi = wanted.includes("api");
   const missingOfJob = createMissingOfJob(base.config, { servesApi });
   const definitions = createDefinitions(base, { database, given, missingOfJob });
-  const own = openOwn(base, { databaseUrl, given, missingOfJob, stops });
+  const own = openOwn(base, { databaseUrl, missingOfJob, stops });
   const results = createResults({ ...base, database, ...definitions });
   const analytics = await startAnalytics(base, { servesApi, stops });
   const api = servesApi
@@ -120,16 +120,13 @@ export async function startParts(
   return { endpoints, issueTicket: durable.issueTicket, readNobody, populate };
 }
 
-type OwnParts = { databaseUrl: string; stops: Stops } & Omit<
-  Parameters<typeof createDefinitions>[1],
-  "database"
->;
+type OwnParts = { databaseUrl: string; missingOfJob: MissingOfJob; stops: Stops };
 
 /** A pool of its own: decisions, pings and deliveries wait behind no reads, and long for no lock. */
-function openOwn(base: Base, { databaseUrl, stops, ...of }: OwnParts) {
+function openOwn(base: Base, { databaseUrl, missingOfJob, stops }: OwnParts) {
   const ownDatabase = openDatabase(databaseUrl, base.log, ownConnections, ownLockTimeoutMs);
   stops.add("monitor database", () => ownDatabase.end());
-  const { readDefinitions } = createDefinitions(base, { ...of, database: ownDatabase });
+  const readDefinitions = createReadDefinitions(base, { database: ownDatabase, missingOfJob });
   return { ownDatabase, readDefinitions };
 }
 

@@ -193,7 +193,11 @@ const saveToken = `
 /** The pings of a heartbeat that its row does not know of. `lastPingAtMs`: of a success that was recorded. */
 export type HeldPings = { lastPingAtMs: number | null; hasUrl: boolean; pings: Ping[] };
 
-type PingRow = { id: string; kind: Ping["kind"]; at: Date; exit_code: number | null } & {
+type PingRow = {
+  id: string;
+  kind: Ping["kind"];
+  at: Date;
+  exit_code: number | null;
   reason: string | null;
 };
 

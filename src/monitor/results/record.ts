@@ -8,7 +8,7 @@ import type { MissedRuns } from "#monitor/rules/grid.ts";
 import { saveEpisodes } from "./episodes.ts";
 import { withPartitions } from "./partitions.ts";
 
-/** What decisions have recorded. */
+/** Records that decisions make. */
 export type Records = {
   results: CheckResult[];
   missed: (MissedRuns & { checkId: string })[];

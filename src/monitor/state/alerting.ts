@@ -1,5 +1,5 @@
 /**
- * What follows when an alert opens, ends, or its check gets other channels: the events, and whom they are sent to.
+ * Follows an alert that opens, ends, or whose check gets other channels, by events for whom they are meant.
  * Pure: the events are added to the effects of the decision, which are written with the row or not at all.
  */
 import { type AlertTransition, formatEventId } from "#alerts/contract.ts";

@@ -36,7 +36,7 @@ export type ChangeRow = (row: Row, nowMs: number, effects: Effects) => Row;
 
 export type Input = { id: string; report?: Report; change?: ChangeRow };
 
-/** What the decisions of one transaction know. */
+/** The facts that the decisions of one transaction share. */
 export type Known = {
   definitions: ById;
   inputs: ReadonlyMap<string, readonly Input[]>;
@@ -106,7 +106,7 @@ function evaluateOne(stored: Stored, { parts, known, wanted }: Deciding): Outcom
   const inputs = known.inputs.get(id) ?? [];
   const { apiChecks, heartbeats } = known.definitions;
   if (!parts.settings.runsHere && !apiChecks.has(id) && !heartbeats.has(id)) {
-    // This process may be of an earlier version, which does not understand the row: the worker decides.
+    // The worker, which is replaced first, may know a row that this process does not: it decides.
     const decided = { row: stored.row, wakeAtMs: stored.wakeAtMs };
     return { id, before: stored, decided, effects, refused, isFailed: true };
   }

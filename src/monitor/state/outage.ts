@@ -1,6 +1,6 @@
 /**
  * Alerts while Postgres is away: API checks are decided in memory, from the rows that this process decided last, and their
- * events are sent once, without a queue. When it is back Postgres takes over the alerts and queues the same events, by the
+ * events are sent without a queue (`send-now.ts`). When it is back Postgres takes over the alerts and queues the same events, by the
  * same ids: a receiver may have missed one. Heartbeats wait: no ping can be taken, which is not blamed on their jobs.
  */
 import { inTime } from "#kernel/async.ts";
@@ -39,7 +39,7 @@ type Held = {
   /** As Postgres has it. */
   base: ApiRow;
   row: ApiRow;
-  /** What followed since. */
+  /** The effects of its decisions since. */
   effects: Effects;
 };
 
@@ -133,7 +133,7 @@ type Dependencies = {
   nowMs: number;
 };
 
-/** Those of heartbeats are not known here. */
+/** Answers for API checks: how heartbeats stand is not known here. */
 function createDependencyOf({ held, definitions, nowMs }: Dependencies): Moment["dependencyOf"] {
   return (id, sinceMs) => {
     const check = definitions?.apiChecks.find((one) => one.id === id);

@@ -1,6 +1,6 @@
-/** What is kept of a check or heartbeat between two decisions: a row of `check_states`, in JSON. Times are Unix ms. */
+/** The state of a check or heartbeat between two decisions: a row of `check_states`, in JSON. Times are Unix ms. */
 
-import type { AlertTransition, RolloutMark } from "#alerts/contract.ts";
+import type { RolloutMark } from "#alerts/contract.ts";
 import type { QueuedOrder } from "#alerts/outbox.ts";
 import type {
   ApiCheck,
@@ -10,8 +10,9 @@ import type {
   HeartbeatState,
   Quiet,
 } from "#monitor/contract.ts";
-import type { Suppression, SuppressionSpan } from "#monitor/related.ts";
-import type { Grid, MissedRuns } from "#monitor/rules/grid.ts";
+import type { Suppression } from "#monitor/related.ts";
+import type { Records } from "#monitor/results/record.ts";
+import type { Grid } from "#monitor/rules/grid.ts";
 import type { Schedule } from "#monitor/rules/occurrences.ts";
 import { notQuiet } from "#monitor/rules/quiet.ts";
 import type { DependencyState } from "#monitor/rules/suppression.ts";
@@ -75,11 +76,7 @@ export function newHeartbeatRow(): HeartbeatRow {
 }
 
 /** The actions that a decision asks for: all but the last are written in the transaction of the row. */
-export type Effects = {
-  results: CheckResult[];
-  missed: (MissedRuns & { checkId: string })[];
-  transitions: AlertTransition[];
-  suppressions: (SuppressionSpan & { checkId: string })[];
+export type Effects = Records & {
   orders: QueuedOrder[];
   /** Queues whose channel was corrected: what waits in them is due. */
   goOn: string[];
@@ -102,7 +99,7 @@ export function newEffects(): Effects {
 /** A decided row, and when to decide it next; null: by a report, a ping, an operator or a new definition alone. */
 export type Decided<Of extends Row> = { row: Of; wakeAtMs: number | null };
 
-/** What all decisions of one moment know. */
+/** The facts that all decisions of one moment share. */
 export type Moment = {
   nowMs: number;
   /** The rollout in progress; null: none. undefined: not read yet, so that an alert that opens is decided again. */

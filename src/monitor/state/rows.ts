@@ -1,6 +1,7 @@
 /** The rows of checks and heartbeats in Postgres: locked in the order of their ids, read, inserted and written. */
 import { isDeepStrictEqual } from "node:util";
 import type { Queries } from "#kernel/database.ts";
+import { toStorableJson } from "#kernel/text.ts";
 import type { ApiCheck, Definitions, Heartbeat } from "#monitor/contract.ts";
 import { type Decided, newApiRow, newHeartbeatRow, type Row } from "./row.ts";
 
@@ -88,7 +89,7 @@ function rowFor(id: string, { apiChecks, heartbeats }: ById, nowMs: number): Row
 async function insertRows(tx: Queries, ids: readonly string[], definitions: ById): Promise<void> {
   const nowMs = await readNow(tx);
   const made = ids.map((id) => rowFor(id, definitions, nowMs));
-  await tx.query(insertMissing, [ids, made.map((row) => row?.kind), made.map(toJson)]);
+  await tx.query(insertMissing, [ids, made.map((row) => row?.kind), made.map(toStorableJson)]);
 }
 
 const insertMissing = `
@@ -127,7 +128,7 @@ export async function saveRows(tx: Queries, outcomes: readonly Change[]): Promis
     values: [
       changed.map(({ id }) => id),
       changed.map(({ decided }) => decided.row.kind),
-      changed.map(({ decided }) => toJson(decided.row)),
+      changed.map(({ decided }) => toStorableJson(decided.row)),
       changed.map(({ decided }) => decided.wakeAtMs),
     ],
   });
@@ -137,10 +138,3 @@ const updateRows = `
   UPDATE check_states s SET kind = given.kind, row = given.row, wake_at = to_timestamp(given.wake / 1000.0)
   FROM unnest($1::text[], $2::text[], $3::jsonb[], $4::float8[]) AS given (id, kind, row, wake)
   WHERE s.id = given.id`;
-
-/** Postgres refuses NUL and lone surrogates in JSON. */
-function toJson(row: Row | null): string {
-  return JSON.stringify(row, (_name, value) =>
-    typeof value === "string" ? value.replaceAll("\0", "\ufffd").toWellFormed() : value,
-  );
-}

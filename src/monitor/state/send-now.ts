@@ -1,7 +1,7 @@
 /** Sends events without the queues of Postgres: in order for each queue, again while a channel asks for patience. */
+import { setTimeout as delay } from "node:timers/promises";
 import type { QueuedOrder } from "#alerts/outbox.ts";
 import type { Outcome } from "#alerts/outcome.ts";
-import { pause } from "#kernel/async.ts";
 import type { Log } from "#kernel/log.ts";
 
 export type SendNow = (order: QueuedOrder["order"]) => Promise<Outcome>;
@@ -15,7 +15,6 @@ type Parts = {
 
 const mostAttempts = 100;
 const retryMs = 5_000;
-const never = new AbortController().signal;
 
 export function createSendInOrder({ sendNow, isWanted, log }: Parts) {
   const sending = new Map<string, Promise<void>>();
@@ -27,7 +26,7 @@ export function createSendInOrder({ sendNow, isWanted, log }: Parts) {
       );
       if (outcome.kind !== "retry") return;
       log.warn({ cause: outcome.cause }, "alert event not sent from memory yet");
-      await pause(outcome.afterMs ?? retryMs, never);
+      await delay(outcome.afterMs ?? retryMs);
     }
   };
   return (orders: readonly QueuedOrder[]): void => {

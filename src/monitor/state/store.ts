@@ -166,7 +166,7 @@ async function decideOnce(tx: Queries, parts: StateParts, { asked, timesMs }: At
   const { effects, outcomes } = await evaluateAll(tx, { parts, rows, known });
   timesMs.push(...[...known.pings.values()].flatMap(({ pings }) => pings.map(({ atMs }) => atMs)));
   await saveRows(tx, outcomes);
-  await savePings(tx, outcomes, known.pings);
+  await saveWatches(tx, outcomes, known.pings);
   const written = await writeEffects(tx, effects);
   await enqueue(tx, effects.orders);
   if (effects.goOn.length > 0) await goOn(tx, effects.goOn);
@@ -207,14 +207,12 @@ async function load(tx: Queries, parts: StateParts, asked: Asked) {
 }
 
 /** Begins or ends the watch of heartbeats; puts back the pings of those that could not be decided. */
-async function savePings(tx: Queries, outcomes: readonly Outcome[], held: Known["pings"]) {
-  const [failed, decided] = [true, false].map((isFailed) =>
-    outcomes.filter((outcome) => (outcome.isFailed === true) === isFailed),
-  );
-  for (const { id } of failed ?? []) {
+async function saveWatches(tx: Queries, outcomes: readonly Outcome[], held: Known["pings"]) {
+  const byFailure = Map.groupBy(outcomes, ({ isFailed = false }) => isFailed);
+  for (const { id } of byFailure.get(true) ?? []) {
     for (const ping of held.get(id)?.pings ?? []) await addPing(tx, id, ping);
   }
-  const watches = (decided ?? []).flatMap(({ id, decided: { row } }) =>
+  const watches = (byFailure.get(false) ?? []).flatMap(({ id, decided: { row } }) =>
     row.kind === "heartbeat" && held.get(id)?.hasUrl === true
       ? { id, isWatched: isWatched(row), lastPingAtMs: row.state?.lastPingAtMs ?? null }
       : [],

@@ -7,7 +7,7 @@ const typingMs = 250;
 
 type SearchProps = { placeholder: string; change: (text: string) => void };
 
-/** What is listed follows once the operator has stopped typing. */
+/** The list follows once the operator has stopped typing. */
 export function SearchField({ placeholder, change }: SearchProps) {
   const shown = query.value.get("search") ?? "";
   const [text, setText] = useState(shown);
