@@ -144,6 +144,7 @@ async function startServers(
         ],
         readMembers: store.members,
         orders: store,
+        findOrdered: store.findOrdered,
         startDeploys: createStartDeploys(fleets),
         readGateChecks: async () => ({ known: [], whyOff: () => [] }),
         readChecks: async () => [],

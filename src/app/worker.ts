@@ -180,6 +180,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       readMembers: store.members,
       orders: store,
       startDeploys: createStartDeploys(byName(fleets, (one) => one)),
+      findOrdered: store.findOrdered,
       readGateChecks: () => readGateChecks(results),
       readChecks: results.readGate,
       database,

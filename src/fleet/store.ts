@@ -38,6 +38,13 @@ function createStoppedRuns(database: Database) {
       return rows.filter(({ deploy_id }) => !neverSent.has(deploy_id)).length;
     },
 
+    /** Returns those of these sentinels, given with a deploy each, whose last order is of that deploy. */
+    async findOrdered(deploys: ReadonlyMap<string, string>): Promise<string[]> {
+      const values = [[...deploys.keys()], [...deploys.values()]];
+      const { rows } = await database.query<{ id: string }>(findOrderedBy, values);
+      return rows.map(({ id }) => id);
+    },
+
     /** True if this process has stopped the run; another one may have. */
     isStoppedHere: (run: string | undefined): boolean => run !== undefined && stopped.has(run),
 
@@ -61,6 +68,9 @@ const insertStop = "INSERT INTO stopped_runs (run) VALUES ($1) ON CONFLICT DO NO
 const findOrderedOf = `
   SELECT s.deploy_id FROM unnest($2::text[]) AS t (id) LEFT JOIN sentinels AS s USING (id)
   WHERE s.id IS NULL OR s.deploy_run = ANY($1::text[])`;
+
+const findOrderedBy = `
+  SELECT s.id FROM unnest($1::text[], $2::text[]) AS t (id, deploy_id) JOIN sentinels AS s USING (id, deploy_id)`;
 
 // A deploy that was in progress before this one has ended without a result: none is in progress now.
 const putBackSentinel = `

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import type { Registry } from "prom-client";
 import type { FleetMember } from "#fleet/contract.ts";
-import type { StartDeploys } from "#fleet/deploys/contract.ts";
+import type { FindOrdered, StartDeploys } from "#fleet/deploys/contract.ts";
 import { createReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
 import { ProblemError } from "#kernel/problem.ts";
@@ -43,6 +43,7 @@ export type RolloutParts = {
   readGateChecks: () => Promise<GateChecks>;
   orders: OrderStop;
   startDeploys: StartDeploys;
+  findOrdered: FindOrdered;
   database: Database;
   endInvocations: EndInvocations;
   /** Absent: there are no metrics of the newest rollouts. */
@@ -87,6 +88,7 @@ export function createRolloutServices(parts: RolloutParts) {
     createBatchService({
       readPinned: createReadPinned(readPins, parts.readMembers),
       startDeploys: parts.startDeploys,
+      findOrdered: parts.findOrdered,
     }),
     createCapture({ fleets, readPins, listForMs }),
     createWatch(fleets, listForMs),

@@ -1,5 +1,6 @@
 /** All services of a rollout on a real Restate and a real Postgres, over a fleet in memory. */
 import { type Context, service } from "@restatedev/restate-sdk";
+import type { StartDeploys } from "#fleet/deploys/contract.ts";
 import { createDeployer } from "#fleet/deploys/deployer.ts";
 import { createSentinelService, type Deploying } from "#fleet/deploys/service.ts";
 import { createStartDeploys } from "#fleet/deploys/start.ts";
@@ -37,6 +38,8 @@ type BenchOptions = {
   killsPostgres?: boolean;
   /** What the settings say. */
   policy?: HeadPolicy;
+  /** What begins deploys of a group, around the real one. */
+  starting?: (start: StartDeploys) => StartDeploys;
   /** The image gate; absent: none. */
   resolveImage?: ResolveImage;
   /** Fleets besides the default one, by name. */
@@ -105,6 +108,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
     ]),
   );
   const counted = countSteps(fleets);
+  const startDeploys = createStartDeploys(fleets);
   const notices = createChat({ database, webhookUrlOf: () => chat.url, ...options.chat });
   notices.delivery.start();
   const restate = await startTestRestate({
@@ -134,7 +138,8 @@ export async function startRolloutBench(options: BenchOptions = {}) {
         })),
         readMembers: store.members,
         orders: store,
-        startDeploys: createStartDeploys(fleets),
+        startDeploys: options.starting?.(startDeploys) ?? startDeploys,
+        findOrdered: store.findOrdered,
         readGateChecks: async () => ({
           known: ["verify-key", "rate-limit", "liveness"],
           whyOff: (check) => options.whyOff?.(check) ?? [],

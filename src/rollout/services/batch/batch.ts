@@ -1,10 +1,10 @@
 /** The batch: deploys its members, a limited number at once, and records results as they come in. */
 import { type Context, implement, RestatePromise } from "@restatedev/restate-sdk";
-import type { DeployStart, StartDeploys } from "#fleet/deploys/contract.ts";
+import type { DeployStart, FindOrdered, StartDeploys } from "#fleet/deploys/contract.ts";
 import { keyOf } from "#rollout/fleets.ts";
 import { type BatchRun, rolloutBatch, rolloutObject } from "#rollout/internal.ts";
 import type { DeployOutcome, Target } from "#rollout/rules/outcome.ts";
-import { abandon, deploy, type Event, start, stopEvent, toEvent } from "./events.ts";
+import { abandon, deploy, deployIdOf, type Event, start, stopEvent, toEvent } from "./events.ts";
 import { PinWatch, type ReadPinned } from "./pin-watch.ts";
 
 /** The time after which results of quick deploys are recorded, unless the batch ends before or one has failed. */
@@ -13,7 +13,11 @@ const recordAfterMs = 1_000;
 /** The number of killed calls of `record` that a batch repeats in all. */
 const recordAttempts = 20;
 
-export type BatchParts = { readPinned: ReadPinned; startDeploys: StartDeploys };
+export type BatchParts = {
+  readPinned: ReadPinned;
+  startDeploys: StartDeploys;
+  findOrdered: FindOrdered;
+};
 
 export function createBatchService(parts: BatchParts) {
   return implement(rolloutBatch, {
@@ -50,6 +54,7 @@ class BatchWork {
   readonly #pins: PinWatch;
   readonly #slots: Slots;
   readonly #startDeploys: StartDeploys;
+  readonly #findOrdered: (members: readonly { id: string }[]) => Promise<string[]>;
   /** The promise by which each deploy is awaited, which those of a group share; by the index of its sentinel. */
   readonly #inFlight = new Map<number, RestatePromise<Event>>();
   /** The number of groups being started, which takes a few seconds at most. */
@@ -64,20 +69,30 @@ class BatchWork {
   /** The results in the current call of `record`, in case it is killed. */
   #beingRecorded: DeployOutcome[] = [];
   #killedRecords = 0;
+  #asking: RestatePromise<Event> | undefined;
+  /** True if none of those that wait was ordered, by an attempt of this invocation that was killed. */
+  #isAsked = false;
   #isClosed = false;
   isStopped = false;
 
   constructor(
     ctx: Context,
     { targets, ...run }: BatchRun,
-    { readPinned, startDeploys }: BatchParts,
+    { readPinned, startDeploys, findOrdered }: BatchParts,
   ) {
     this.#ctx = ctx;
     this.#run = run;
     this.#startDeploys = startDeploys;
     this.#stop = stopEvent(ctx);
+    const deployOf = new Map(targets.map((target) => [target.id, deployIdOf(ctx, target)]));
+    this.#findOrdered = (members) =>
+      findOrdered(new Map(members.map(({ id }) => [id, deployOf.get(id) ?? ""])));
     // A rollback takes what the rollout has changed.
-    const readOf = (ids: readonly string[]) => readPinned(ids, keyOf(run));
+    const readOf = async (ids: readonly string[]) => {
+      const pinned = await readPinned(ids, keyOf(run));
+      const ordered = pinned.length === 0 ? [] : await this.#findOrdered(pinned);
+      return pinned.filter(({ id }) => !ordered.includes(id));
+    };
     this.#pins = new PinWatch(ctx, run.kind === "rollback" ? undefined : readOf);
     this.#slots = new Slots(run.slots);
     this.#waiting = targets.toSorted(
@@ -116,6 +131,7 @@ class BatchWork {
     const group = start(this.#ctx, targets, { run: this.#run, atOnce, startDeploys });
     for (const { index } of targets) this.#inFlight.set(index, group);
     this.#groups++;
+    this.#isAsked = false;
   }
 
   #deploy(target: Target, start?: DeployStart): void {
@@ -138,7 +154,7 @@ class BatchWork {
     if (this.#recording !== undefined) return;
     const isBlocked = this.#isBlocked();
     const isOver = !this.#mayLaunchMore() || isBlocked;
-    const closed = this.#inFlight.size === 0 && isOver;
+    const closed = this.#inFlight.size === 0 && isOver && this.#knowsOrdered();
     if (!closed && (this.#unrecorded.length === 0 || this.#mayWait())) return;
     this.#recording = this.#ctx
       .client(rolloutObject, keyOf(this.#run))
@@ -157,6 +173,16 @@ class BatchWork {
     this.#isClosed = closed;
   }
 
+  /** An attempt that was killed may have ordered some of those that wait: the batch does not end without them. */
+  #knowsOrdered(): boolean {
+    const waiting = this.#waiting;
+    if (this.#isAsked || waiting.length === 0) return true;
+    this.#asking ??= this.#ctx
+      .run("find-ordered", () => this.#findOrdered(waiting))
+      .map((ids = []): Event => ({ type: "ordered", ids }));
+    return false;
+  }
+
   /** While a group begins more results come in a moment, and many cost as much as one. */
   #mayWait(): boolean {
     const isLate = this.#unrecordedMs >= recordAfterMs || this.isStopped;
@@ -172,6 +198,7 @@ class BatchWork {
   nextEvent(): RestatePromise<Event> {
     const others = [
       this.#recording,
+      this.#asking,
       this.isStopped ? undefined : this.#stop,
       this.#mayLaunchMore() ? this.#pins.next : undefined,
     ];
@@ -185,6 +212,7 @@ class BatchWork {
     if (event.type === "begun") this.#takeStarted(event);
     if (event.type === "stop") this.isStopped = true;
     if (event.type === "recorded") this.#takeRecorded(event.wasKilled);
+    if (event.type === "ordered") this.#takeOrdered(event.ids);
     if (event.type === "pins read") this.#leaveOut(this.#pins.takeReading(event.pinned));
     if (event.type === "pins due") this.#pins.forget();
     if (event.type === "unordered") {
@@ -209,17 +237,23 @@ class BatchWork {
     this.#waiting.unshift(...targets.slice(starts.length));
   }
 
+  #takeOrdered(ids: readonly string[]): void {
+    this.#asking = undefined;
+    this.#isAsked = true;
+    for (const target of this.#waiting) if (ids.includes(target.id)) this.#deploy(target, {});
+    this.#waiting = this.#waiting.filter(({ id }) => !ids.includes(id));
+  }
+
   #takeDeployed(event: Extract<Event, { type: "deployed" }>): void {
     const { target, outcome, wasKilled } = event;
     this.#inFlight.delete(target.index);
     this.#unrecorded.push(outcome);
     if (outcome.ok) this.#slots.giveBack();
-    else this.#warnOf(target, outcome);
+    else {
+      const { id: sentinel, image } = target;
+      this.#ctx.console.warn("sentinel deploy failed", { sentinel, image, reason: outcome.reason });
+    }
     if (wasKilled) abandon(this.#ctx, event);
-  }
-
-  #warnOf({ id: sentinel, image }: Target, { reason }: DeployOutcome): void {
-    this.#ctx.console.warn("sentinel deploy failed", { sentinel, image, reason });
   }
 
   /** Sentinels that a pin holds back have their result. */

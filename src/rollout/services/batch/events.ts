@@ -26,6 +26,7 @@ export type Event =
   | { type: "deployed"; target: Target; outcome: DeployOutcome; wasKilled: boolean }
   | { type: "unordered"; index: number }
   | { type: "recorded"; wasKilled: boolean }
+  | { type: "ordered"; ids: readonly string[] }
   | { type: "pins read"; pinned: Pinned[] | null }
   | { type: "pins due" }
   | { type: "stop" };
@@ -60,7 +61,7 @@ function unknownStarts(targets: readonly Target[]): StartedDeploys {
 }
 
 /** The same whenever this invocation is repeated, and another one's is different. */
-function deployIdOf(ctx: Context, { index }: Target): string {
+export function deployIdOf(ctx: Context, { index }: Target): string {
   return `${ctx.request().id}-${index}`;
 }
 

@@ -204,3 +204,40 @@ describe.each(modes)("a rollout with failures, $mode", ({ alwaysReplay }) => {
     expect(JSON.stringify(answer.body)).toContain(word);
   });
 });
+
+describe("a batch whose worker is killed while it begins deploys", () => {
+  let bench: RolloutBench;
+  let attempts = 0;
+
+  beforeAll(async () => {
+    bench = await startRolloutBench({
+      // The first attempt is killed after eleven orders; the next one comes to another sentinel alone, which fails.
+      starting: (start) => async (orders, fleet, atOnce) => {
+        if (++attempts > 2) return start(orders, fleet, atOnce);
+        const isFirst = attempts === 1;
+        const answer = await start(isFirst ? orders.slice(1) : orders.slice(0, 1), fleet, atOnce);
+        if (!isFirst) return answer;
+        bench.fleet.behave(failing(orders.slice(0, 1).map(({ sentinelId }) => sentinelId)));
+        throw new Error("killed");
+      },
+    });
+  });
+
+  afterAll(() => bench.stop());
+
+  it("rolls back also those that only the killed attempt had ordered", async () => {
+    const request = { image: imageV2, on_failure: "rollback", max_failed: { in_all: 0 } };
+
+    await bench.call("Rollout", { ...request, wave_percentages: [100] });
+    const status = await waitFor(
+      async () => {
+        const now = RolloutStatus.parse((await bench.call("Status")).body);
+        return now.outcome === "rolled_back" && now;
+      },
+      { withinMs: 20_000, what: "the rollback" },
+    );
+
+    expect(status).toMatchObject({ in_flight: 0, failed: 1, succeeded: 0 });
+    expect([...bench.fleet.running().values()]).not.toContain(imageV2);
+  });
+});
