@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import { ApiError } from "#api/error.ts";
 import { unlessLate } from "#kernel/async.ts";
 import type { Invalidations, Stale } from "./invalidation.ts";
-import { type Mark, Marks, versionOf } from "./marks.ts";
+import { Marks } from "./marks.ts";
 import type { Asker, MissGuard } from "./miss-guard.ts";
 
 export type LiveCacheSettings<Value> = {
@@ -24,17 +24,16 @@ export type LiveCacheSettings<Value> = {
 /** Since when the database has not answered, and its first error; undefined: it answers. */
 export type Outage = { since?: number | undefined; error?: unknown; failedAt?: number };
 
-/** Loaded again when its generation is older than the cache's; stale when the version of its marks has grown. */
+/** Loaded again when its generation is older than the cache's; stale when the version of its tags has grown. */
 type Entry<Value> = {
   value: Value;
   generation: number;
-  marks: Mark[];
   version: number;
   /** `Marks.touched` when the version was last compared. */
   touched: number;
   /** `#kept` when the record last moved to the front of those in use. */
   kept: number;
-  /** Times of its load and of its expiry, by `performance.now()`. */
+  /** Times of its load and of its expiry, by `performance.now()`, in whole ms, which need no memory of their own. */
   loadedAt: number;
   staleAt: number;
 };
@@ -84,7 +83,6 @@ export class LiveCache<Value extends object> {
       // With `max`, it would allocate the memory for all of them now.
       maxSize: maxEntries,
       sizeCalculation: ({ value }) => weightOf?.(value) ?? 1,
-      dispose: ({ marks }) => this.#marks.release(marks),
     });
     settings.invalidations.subscribe((stale) => this.#forget(stale));
   }
@@ -100,7 +98,7 @@ export class LiveCache<Value extends object> {
       entry.kept = this.#kept;
     }
     if (entry.touched !== this.#marks.touched) {
-      if (entry.version !== versionOf(entry.marks)) {
+      if (entry.version !== this.#marks.versionOf(this.#settings.tagsOf(entry.value))) {
         // The name was not guessed: many records that become stale at once use up no budget.
         this.counters.misses += 1;
         return this.#loadOnce(name);
@@ -247,20 +245,16 @@ export class LiveCache<Value extends object> {
     }
     const tags = tagsOf(value);
     if (meanwhile.has(undefined) || tags.some((tag) => meanwhile.has(tag))) return;
-    const marks = this.#marks.hold(tags);
-    const version = versionOf(marks);
     this.#kept += 1;
-    const staleAt =
-      loadedAt + lifetimeMs.least + Math.random() * (lifetimeMs.most - lifetimeMs.least);
+    const lifeMs = lifetimeMs.least + Math.random() * (lifetimeMs.most - lifetimeMs.least);
     this.#known.set(name, {
       value,
       generation: this.#generation,
-      marks,
-      version,
+      version: this.#marks.versionOf(tags),
       touched: this.#marks.touched,
       kept: this.#kept,
-      loadedAt,
-      staleAt,
+      loadedAt: Math.floor(loadedAt),
+      staleAt: Math.floor(loadedAt + lifeMs),
     });
   }
 }
