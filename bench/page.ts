@@ -56,6 +56,9 @@ const headlines: Record<string, (read: Read) => string> = {
   monitor: (read) =>
     `10,000 heartbeats a minute take ${read("monitor", "heartbeats, share of a core")} % of a core; with 500 checks a ` +
     `minute ${read("monitor", "heartbeats and checks, share of a core")} %`,
+  checks: (read) =>
+    `an API check takes ${read("checks", "a check, CPU of all processes")} ms of CPU, ` +
+    `${read("checks", "a check against Prometheus with the blackbox exporter")} times Prometheus with its blackbox exporter`,
   pings: (read) =>
     `10,000 pings in one second: all answered after ${read("pings", "a burst of pings is answered after")} ms, ` +
     `${read("pings", "a ping of a burst, CPU of all processes")} ms of CPU each`,
@@ -65,6 +68,9 @@ const headlines: Record<string, (read: Read) => string> = {
   console: (read) =>
     `a viewer is sent ${read("console", "to a viewer of 10000 sentinels")} MB at 10,000 sentinels; frames every ` +
     `${read("console", "between moving frames of 10000 sentinels, p95")} ms (p95)`,
+  monitors: (read) =>
+    `2,000 checks and 2,000 heartbeats: the list is there after ${read("monitors", "the list is shown after")} ms, a mute ` +
+    `after ${read("monitors", "a muted one shows after")} ms`,
   "peers, better-auth, alerts": () => "below",
   "by-hand": () =>
     "a real Kubernetes cluster, the size of an installation, heartbeats with one owner",
