@@ -164,7 +164,8 @@ const reasons: readonly { bench: string; figure: string; reason: string }[] = [
   {
     bench: "monitor",
     figure: "from such a deadline to its event, p99",
-    reason: "measured before alerts had an owner in Postgres alone; `bench:pings` has the same since",
+    reason:
+      "measured before alerts had an owner in Postgres alone; `bench:pings` has the same since",
   },
   {
     bench: "pings",
