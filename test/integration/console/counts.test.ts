@@ -169,8 +169,16 @@ describe.skipIf(!hasBrowser)("the numbers of a rollout", () => {
       });
       await page.getByRole("link", { name: "History", exact: true }).click();
       const row = page.getByRole("row").nth(1);
-      const past = await Promise.all(
-        ["Done", "Failed"].map((name) => row.locator(`[data-name=${name}]`).textContent()),
+      const back = end.outcome === "rolled_back" ? `, ${rows.reverted} put back` : "";
+      const past = [`${done} of ${rows.total}${back}`, String(rows.failed + rows.failed_before)];
+      // Its list may be of a moment before the end.
+      await waitFor(
+        async () => {
+          const shown = ["Done", "Failed"].map((name) => row.locator(`[data-name=${name}]`));
+          const texts = await Promise.all(shown.map((cell) => cell.textContent()));
+          return texts.join() === past.join();
+        },
+        { withinMs: 10_000, what: `the list of the past to have ${past.join(" and ")}` },
       );
 
       expect(pictures.flatMap(findDisagreements)).toEqual([]);
@@ -188,11 +196,6 @@ describe.skipIf(!hasBrowser)("the numbers of a rollout", () => {
       expect(cli.stdout).toContain(
         `${rows.succeeded} of ${rows.total} on the image, ${rows.failed} failed, 0 in flight`,
       );
-      const back = end.outcome === "rolled_back" ? `, ${rows.reverted} put back` : "";
-      expect(past).toEqual([
-        `${done} of ${rows.total}${back}`,
-        String(rows.failed + rows.failed_before),
-      ]);
     },
   );
 });
