@@ -31,9 +31,9 @@ export type EndedAttempt = DueAttempt & { outcome: Outcome; endedAtMs: number };
 /** `next` is due at once. null `step`: another process has the queue, and the outcome was dropped. */
 export type StoredAttempt = { next: DueAttempt | null; step: Step | null };
 
-type AcceptedEvent = { event: AlertTransition; atMs: number };
+export type AcceptedEvent = { event: AlertTransition; atMs: number };
 
-/** Called in the transaction that stores that the receiver accepted events. */
+/** Called in the transaction that stores that receivers accepted events. */
 export type RecordAccepted = (db: Queries, events: readonly AcceptedEvent[]) => Promise<void>;
 
 type StoreParts = {
@@ -169,7 +169,7 @@ async function recording<Result>(parts: StoreParts, work: Work<Result>): Promise
   );
 }
 
-function acceptedOf({ entry, acceptedAtMs }: EventRecord): AcceptedEvent[] {
+export function acceptedOf({ entry, acceptedAtMs }: EventRecord): AcceptedEvent[] {
   const { transition: event } = entry.order;
   if (acceptedAtMs === null || event === undefined) return [];
   return event.isOfChannel === true || event.drill !== undefined

@@ -159,7 +159,7 @@ export function describeRun(
 }
 
 /** No check has such an id: the events of the drill's own heartbeat have other queues and other alerts. */
-const checkIdOf = ({ id }: DrillRow) => `drill:${id}`;
+export const checkIdOf = ({ id }: Pick<DrillRow, "id">) => `drill:${id}`;
 
 /** Returns the orders in the order in which they are to be sent. */
 export function ordersOf(
