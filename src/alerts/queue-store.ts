@@ -8,7 +8,7 @@ import { isOfData, whyUnwritable } from "#kernel/database-faults.ts";
 import type { Log } from "#kernel/log.ts";
 import { toStorableJson } from "#kernel/text.ts";
 import type { AlertTransition, DrillOutcome } from "./contract.ts";
-import { channelOf, type Order } from "./order.ts";
+import { drilledChannelOf, type Order } from "./order.ts";
 import { goOn } from "./outbox.ts";
 import type { Outcome } from "./outcome.ts";
 import {
@@ -183,7 +183,7 @@ export function drillOutcomesOf({ entry, status }: EventRecord): DrillOutcome[] 
   if (transition?.drill === undefined) return [];
   const { kind, drill, episode } = transition;
   if (kind !== "opened" || status === "pending") return [];
-  return [{ drill, episode, channel: channelOf(entry.order), status }];
+  return [{ drill, episode, channel: drilledChannelOf(entry.order), status }];
 }
 
 type KeyedStep = Step & { key: string };

@@ -205,7 +205,7 @@ it("what becomes of a drill's failure is kept until Restate takes it", async () 
   bench.startDelivery();
 
   await expect.poll(() => notified, { timeout: 10_000 }).toHaveLength(1);
-  expect(notified).toEqual([{ drill: "weekly", episode: 1, channel: "hook", status: "accepted" }]);
+  expect(notified).toEqual([{ drill: "weekly", episode: 1, channel: "@hook", status: "accepted" }]);
   await expect
     .poll(async () => (await bench.database.query("SELECT drill_outcomes FROM alert_queues")).rows)
     .toEqual([{ drill_outcomes: null }]);
