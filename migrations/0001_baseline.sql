@@ -528,7 +528,9 @@ CREATE TABLE check_states (
   -- src/monitor/state/row.ts
   row     jsonb NOT NULL,
   -- When it is decided next; null: by a report, a ping, an operator or a new definition alone.
-  wake_at timestamptz
+  wake_at timestamptz,
+  -- When it was found to be defined no more; null: it is, or was not looked for yet.
+  removed_at timestamptz
 ) WITH (fillfactor = 70);
 
 CREATE INDEX check_states_by_wake ON check_states (wake_at) WHERE wake_at IS NOT NULL;

@@ -142,7 +142,7 @@ export const notices = iface.object("vedette.v1.Notices", {
 export const eventStatuses = ["pending", "accepted", "dead", "superseded", "not_posted"] as const;
 export type EventStatus = (typeof eventStatuses)[number];
 
-/** The outcome of the failure that a drill sent to a channel: the environment of the incident service, or an id. */
+/** The outcome of the failure that a drill sent to a channel: the environment of the incident service, or `@<id>`. */
 export const DrillOutcome = z.object({
   drill: z.string(),
   episode: z.int(),

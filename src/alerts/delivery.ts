@@ -12,6 +12,8 @@ import { channelOf, eventIdOf, type Order } from "./order.ts";
 import { type Outcome, tokenRefused } from "./outcome.ts";
 import type { Step } from "./queue.ts";
 import {
+  type AcceptedEvent,
+  acceptedOf,
   type DueAttempt,
   drillOutcomesOf,
   type EndedAttempt,
@@ -31,6 +33,8 @@ export type DeliveryParts = {
   attempt: Attempt;
   /** Sends a call that carries the outcome of a drill; the same one may come twice. */
   notifyDrill: (outcome: DrillOutcome) => Promise<void>;
+  /** Called once the outcome of its attempt is stored. */
+  countAccepted?: ((event: AcceptedEvent) => void) | undefined;
   /** Deletes events that are too old. */
   dropOld: () => Promise<void>;
   log: Log;
@@ -122,6 +126,7 @@ function createAttempts(parts: DeliveryParts, context: AttemptContext) {
   const finish = createGroups(parts.queues.finish);
 
   const follow = ({ records, retryAfterMs }: Step) => {
+    for (const event of records.flatMap(acceptedOf)) parts.countAccepted?.(event);
     if (retryAfterMs !== null) setTimeout(wake, retryAfterMs + 1).unref();
     if (records.some((record) => drillOutcomesOf(record).length > 0)) void notifyDrills();
   };

@@ -31,6 +31,11 @@ export function channelOf(order: Order): string {
   return order.channel ?? order.target.id;
 }
 
+/** Apart from the environments: a channel may have the name of one as its id. */
+export function drilledChannelOf(order: Order): string {
+  return order.channel ?? `@${order.target.id}`;
+}
+
 export function eventIdOf(order: Order): string {
   return "notice" in order ? order.eventId : order.transition.eventId;
 }

@@ -42,3 +42,22 @@ const insertAll = `
   )
   INSERT INTO alert_outbox (queue, order_)
   SELECT queue, nullif(order_, 'null'::jsonb) FROM given ORDER BY position`;
+
+/** Deletes the queues of these checks, but not of one that has an event that waits or is a dead letter. Returns those. */
+export async function dropQueues(db: Queries, checkIds: readonly string[]): Promise<string[]> {
+  const { rows } = await db.query<{ id: string }>(dropIdle, [checkIds]);
+  return rows.map(({ id }) => id);
+}
+
+const dropIdle = `
+  WITH found AS (
+    SELECT q.key, split_part(q.key, '@', 1) AS id,
+      q.queue -> 'waiting' <> '[]' OR q.queue -> 'dead' <> '[]' OR q.drill_outcomes IS NOT NULL
+        OR EXISTS (SELECT FROM alert_outbox o WHERE o.queue = q.key) AS is_busy
+    FROM alert_queues q WHERE split_part(q.key, '@', 1) = ANY ($1) ORDER BY q.key FOR UPDATE
+  ), busy AS (
+    SELECT DISTINCT id FROM found WHERE is_busy
+  ), dropped AS (
+    DELETE FROM alert_queues WHERE key IN (SELECT key FROM found WHERE id NOT IN (SELECT id FROM busy))
+  )
+  SELECT id FROM busy`;

@@ -8,7 +8,7 @@ import { isOfData, whyUnwritable } from "#kernel/database-faults.ts";
 import type { Log } from "#kernel/log.ts";
 import { toStorableJson } from "#kernel/text.ts";
 import type { AlertTransition, DrillOutcome } from "./contract.ts";
-import { channelOf, type Order } from "./order.ts";
+import { drilledChannelOf, type Order } from "./order.ts";
 import { goOn } from "./outbox.ts";
 import type { Outcome } from "./outcome.ts";
 import {
@@ -31,9 +31,9 @@ export type EndedAttempt = DueAttempt & { outcome: Outcome; endedAtMs: number };
 /** `next` is due at once. null `step`: another process has the queue, and the outcome was dropped. */
 export type StoredAttempt = { next: DueAttempt | null; step: Step | null };
 
-type AcceptedEvent = { event: AlertTransition; atMs: number };
+export type AcceptedEvent = { event: AlertTransition; atMs: number };
 
-/** Called in the transaction that stores that the receiver accepted events. */
+/** Called in the transaction that stores that receivers accepted events. */
 export type RecordAccepted = (db: Queries, events: readonly AcceptedEvent[]) => Promise<void>;
 
 type StoreParts = {
@@ -169,7 +169,7 @@ async function recording<Result>(parts: StoreParts, work: Work<Result>): Promise
   );
 }
 
-function acceptedOf({ entry, acceptedAtMs }: EventRecord): AcceptedEvent[] {
+export function acceptedOf({ entry, acceptedAtMs }: EventRecord): AcceptedEvent[] {
   const { transition: event } = entry.order;
   if (acceptedAtMs === null || event === undefined) return [];
   return event.isOfChannel === true || event.drill !== undefined
@@ -183,7 +183,7 @@ export function drillOutcomesOf({ entry, status }: EventRecord): DrillOutcome[] 
   if (transition?.drill === undefined) return [];
   const { kind, drill, episode } = transition;
   if (kind !== "opened" || status === "pending") return [];
-  return [{ drill, episode, channel: channelOf(entry.order), status }];
+  return [{ drill, episode, channel: drilledChannelOf(entry.order), status }];
 }
 
 type KeyedStep = Step & { key: string };

@@ -210,6 +210,7 @@ export type AlertParts = {
   /** Of deliveries, which must not wait behind reads; absent: the same. */
   ownDatabase?: Database;
   recordAccepted: RecordAccepted;
+  countAccepted?: DeliveryParts["countAccepted"];
   notifyDrill: DeliveryParts["notifyDrill"];
   registry: Registry;
   log: Log;
@@ -223,7 +224,7 @@ export type AlertParts = {
 };
 
 export function createAlertServices(parts: AlertParts) {
-  const { database, ownDatabase = database, registry, keepDays, notifyDrill, log } = parts;
+  const { database, ownDatabase = database, registry, keepDays } = parts;
   const store = createEventStore(database);
   const queues = createQueueStore({ ...parts, database: ownDatabase });
   const findChannel = createFindChannel(parts.readChannels);
@@ -232,7 +233,7 @@ export function createAlertServices(parts: AlertParts) {
   const preview = createPreview({ ...parts, findChannel });
   exposeEvents(store.count, registry);
   const dropOld = () => store.dropOlderThan(keepDays);
-  const delivery = createDelivery({ queues, attempt, notifyDrill, dropOld, log });
+  const delivery = createDelivery({ ...parts, queues, attempt, dropOld });
   const { wake } = delivery;
   const services = [
     createNotices({ ...parts, wake }),

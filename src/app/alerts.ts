@@ -24,7 +24,7 @@ type AlertParts = {
   ownDatabase: Database;
   ingressUrl: string;
   readActor: ReadActor;
-  results: Pick<Results, "recordAccepted">;
+  results: Pick<Results, "recordAccepted" | "countAccepted">;
   links: Pick<ConsoleLinks, "to">;
   definitions: Pick<ProgramDefinitions, "readChannels">;
 };
@@ -59,6 +59,7 @@ export function createAlerts(
     database,
     ownDatabase,
     recordAccepted: results.recordAccepted,
+    countAccepted: results.countAccepted,
     notifyDrill: (outcome) =>
       sendToRestate(
         `${ingressUrl}/${drillService}/${outcome.drill}/noted`,

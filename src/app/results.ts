@@ -1,5 +1,5 @@
 /** Wires the storage and the views of check results. */
-import type { RecordAccepted } from "#alerts/queue-store.ts";
+import type { AcceptedEvent, RecordAccepted } from "#alerts/queue-store.ts";
 import type { Database } from "#kernel/database.ts";
 import type { ReadDefinitions } from "#monitor/contract.ts";
 import type { WhyOff } from "#monitor/probe/secrets.ts";
@@ -11,6 +11,7 @@ import { createResultReader } from "#monitor/results/read.ts";
 import { createCheckReads } from "#monitor/results/service.ts";
 import { startUpkeep } from "#monitor/results/upkeep.ts";
 import { createFindChecks, createViewChecks, type ViewChecks } from "#monitor/results/view.ts";
+import { deleteRemoved } from "#monitor/state/removed.ts";
 import type { Base } from "./base.ts";
 import { createWhyNobody, createWhyOff } from "./monitor-secrets.ts";
 
@@ -20,6 +21,7 @@ export type Results = {
   counters: RecordCounters;
   /** Records events that the receiver has accepted, in the caller's transaction. */
   recordAccepted: RecordAccepted;
+  countAccepted: (accepted: AcceptedEvent) => void;
   reads: ReturnType<typeof createCheckReads>;
   viewChecks: ViewChecks;
   readGate: ReturnType<typeof createReadGate>;
@@ -39,7 +41,9 @@ export function createResults(parts: ResultParts): Results {
   const whyOff = createWhyOff(parts);
   const nowMs = Date.now;
   const { failed_at_percent: failedAtPercent, result_days, hour_days } = config.monitor;
-  const days = { resultDays: result_days, minuteDays: result_days, hourDays: hour_days };
+  // Alerts of a check that comes back would have the ids of events that are recorded, or known to a receiver.
+  const stateDays = Math.max(30, hour_days, config.alerts.keep_days);
+  const days = { resultDays: result_days, minuteDays: result_days, hourDays: hour_days, stateDays };
   const reader = createResultReader(database, { failedAtPercent });
   const common = { database, readDefinitions, reader, failedAtPercent, nowMs };
   const views = { ...common, whyOff, whyNobody: createWhyNobody(config) };
@@ -53,13 +57,19 @@ export function createResults(parts: ResultParts): Results {
     async recordAccepted(transaction, events) {
       const records = events.map(({ event, atMs }) => ({ event, deliveredAtMs: atMs }));
       await saveEpisodes(transaction, records);
-      for (const { event, atMs } of events) counters.delivered(event, atMs);
     },
+    countAccepted: ({ event, atMs }) => counters.delivered(event, atMs),
     reads: createCheckReads({ ...common, viewChecks, findChecks: createFindChecks(views) }),
     viewChecks,
     readGate: createReadGate(database, { failedAtPercent }),
     findPublicPage: config.monitor.public_status ? createPublicPages(viewChecks) : null,
     startUpkeep: () =>
-      startUpkeep({ database, settings: { failedAtPercent, ...days }, log, nowMs }),
+      startUpkeep({
+        database,
+        settings: { failedAtPercent, ...days },
+        deleteRemoved: (before) => deleteRemoved(database, readDefinitions, before),
+        log,
+        nowMs,
+      }),
   };
 }

@@ -5,16 +5,15 @@ import { parseJsonText, readBody } from "#kernel/body.ts";
 import { createHangWatch, type HangWatch, HungError, isHung } from "#kernel/hang-watch.ts";
 import { Agent, errors, request } from "#kernel/http.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { createReadLimit } from "#kernel/read-limit.ts";
 import { reachAddress } from "#kernel/restate.ts";
-import { isSend } from "./routes.ts";
+import { createCallLimit } from "./call-limit.ts";
 
 type IngressCall = {
   path: string;
   body: unknown;
   /** The caller's name, as history records it; undefined: nobody's. */
   actor: string | undefined;
-  /** The caller whose reads are counted. */
+  /** The caller whose open calls are counted. */
   reader: string;
   accounts?: readonly string[] | undefined;
   /** Attaches a repeated call to the first one; undefined for a call that only reads. */
@@ -90,7 +89,7 @@ export function createIngress(settings: IngressSettings): Ingress {
     }
   };
 
-  const limitReads = createReadLimit(defaults.timeoutMs);
+  const limitCalls = createCallLimit(defaults.timeoutMs);
   const callOnce = async (wanted: IngressCall): Promise<IngressAnswer> => {
     const over = new AbortController();
     const signal = AbortSignal.any([wanted.signal, over.signal]);
@@ -100,9 +99,7 @@ export function createIngress(settings: IngressSettings): Ingress {
 
   const call = (wanted: IngressCall) => {
     const isRead = wanted.idempotencyKey === undefined;
-    if (!isRead) return callOnce(wanted);
-    const sentTo = isSend(wanted.path) ? wanted.path : undefined;
-    return limitReads({ ...wanted, sentTo }, () => callOnce(wanted));
+    return limitCalls({ ...wanted, isRead }, () => callOnce(wanted));
   };
   return { call, close: () => agent.destroy().finally(watch.close) };
 }

@@ -187,10 +187,14 @@ export function roleOf({ role, isWrite }: Route): Role {
   return role ?? (isWrite ? "operate" : "read");
 }
 
-/** The name that signs a call; undefined: a plan's handler leads whoever may only look to no registry of a private network. */
+/**
+ * The name that signs a call. undefined: the handler of a plan leads whoever may only look to no registry of a private
+ * network, and does not say which secrets are set.
+ */
 export function signedName(caller: Caller, path: string): string | undefined {
-  const isPlan = fleetOf(path) !== undefined && /\/Plan(?:\/send)?$/.test(path);
-  return isPlan && !isAllowed(caller, "operate") ? undefined : caller.actor;
+  const isPlan = /\/Plan(?:\/send)?$/.test(path);
+  const wanted = fleetOf(path) === undefined ? "configure" : "operate";
+  return isPlan && !isAllowed(caller, wanted) ? undefined : caller.actor;
 }
 
 /** True if a call at this path is answered only when its work is over, which may take hours. */

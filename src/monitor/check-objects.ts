@@ -94,20 +94,15 @@ type ChangeQuiet<Request> = (
 
 type Kind = "API check" | "heartbeat";
 
-function createOperatorHandlers(
-  { states, readActor, readDefinitions }: CheckObjectParts,
-  kind: Kind,
-) {
-  const isDefined = async (id: string) => {
-    const { apiChecks, heartbeats } = await readDefinitions({ isFresh: true });
-    const rows: readonly { id: string }[] = kind === "heartbeat" ? heartbeats : apiChecks;
-    return rows.some((row) => row.id === id);
-  };
+function createOperatorHandlers({ states, readActor }: CheckObjectParts, kind: Kind) {
   /** A repeat after a lost answer finds the change made, and makes it again. */
   const change = (ctx: ObjectContext, of: ChangeRow): Promise<AlertState> =>
     readNow(ctx, changing, async () => {
-      if (!(await isDefined(ctx.key))) throw unknown(kind, ctx.key);
-      const row = await states.change(ctx.key, of);
+      const row = await states.change(ctx.key, (before, at) => {
+        const isIt = at.isDefined && (before.kind === "heartbeat") === (kind === "heartbeat");
+        if (!isIt) throw unknown(kind, ctx.key);
+        return of(before, at);
+      });
       if (row === undefined) throw unknown(kind, ctx.key);
       return describeAlertState(ctx.key, { quiet: row.quiet, alert: row.state?.alert ?? null });
     });
@@ -115,7 +110,7 @@ function createOperatorHandlers(
     <Request extends object>(message: string, changeQuiet: ChangeQuiet<Request>) =>
     async (ctx: ObjectContext, request: Request) => {
       const by = nameOf(readActor(ctx));
-      const state = await change(ctx, (row, nowMs) => ({
+      const state = await change(ctx, (row, { nowMs }) => ({
         ...row,
         quiet: changeQuiet(row.quiet, { ...request, by }, nowMs),
       }));
@@ -129,7 +124,7 @@ function createOperatorHandlers(
     EndMaintenance: quiet("maintenance ended", (now) => ({ ...now, maintenance: [] })),
     Acknowledge: async (ctx: ObjectContext, request: Acknowledgement) => {
       const by = acknowledgerOf(readActor(ctx), request);
-      const state = await change(ctx, (row, nowMs) =>
+      const state = await change(ctx, (row, { nowMs }) =>
         withAlert(row, acknowledge(row.state?.alert ?? null, { ...request, by }, nowMs)),
       );
       const episode = state.alert?.episode;

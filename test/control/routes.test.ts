@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { findRoute, type Route, roleOf } from "#control/routes.ts";
+import { findRoute, type Route, roleOf, signedName } from "#control/routes.ts";
+import { type Role, roles } from "#kernel/roles.ts";
 
 const rollout = "/vedette.v1.SentinelRolloutService";
 
@@ -95,5 +96,27 @@ describe("findRoute", () => {
     ["/vedette.v1.MonitorRunners/List", "read"],
   ])("takes for %s the role %s", (path, role) => {
     expect(roleOf(findRoute(path) as Route)).toBe(role);
+  });
+});
+
+describe("signedName", () => {
+  const caller = (roles: Role[]) => ({ actor: "ann", roles });
+
+  it.each([
+    [`${rollout}/singleton/Plan`, "operate"],
+    [`${rollout}/singleton/Plan/send`, "operate"],
+    ["/vedette.v1.Definitions/singleton/Plan", "configure"],
+    ["/vedette.v1.Definitions/singleton/Plan/send", "configure"],
+  ] as const)("of the plan %s is for whoever may %s alone", (path, role) => {
+    const others = roles.filter((one) => one !== role);
+
+    expect([signedName(caller([role]), path), signedName(caller(others), path)]).toEqual([
+      "ann",
+      undefined,
+    ]);
+  });
+
+  it("of other calls is everybody's", () => {
+    expect(signedName(caller(["read"]), `${rollout}/singleton/Status`)).toBe("ann");
   });
 });

@@ -16,8 +16,8 @@ import { detailOf } from "#console/counts.ts";
 import { toStore } from "#console/events.ts";
 import { maxSentinelId } from "#fleet/contract.ts";
 import { type FleetOverview, FleetSearch } from "#fleet/overview/contract.ts";
+import { createOpenLimit } from "#kernel/open-limit.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { createReadLimit } from "#kernel/read-limit.ts";
 import type { Caller } from "#kernel/roles.ts";
 import { isClean } from "#kernel/text.ts";
 import type {
@@ -107,7 +107,7 @@ const SentinelRequest = z.strictObject({ id: SentinelId, rollout_id: RolloutId.n
 
 export function serveViews(app: FastifyInstance, parts: Parts): void {
   const { guard, fleets, fleetPages: pages } = parts;
-  const limitReads = createReadLimit(0);
+  const limitReads = createOpenLimit({ heldMs: 0 });
   const serve = <Schema extends z.ZodType>(
     name: string,
     input: Schema,

@@ -40,7 +40,7 @@ const codes: Record<number, string> = {
   405: "method_not_allowed",
   413: "payload_too_large",
   422: "idempotency_key_reused",
-  429: "too_many_reads",
+  429: "too_many_calls",
   502: "bad_gateway",
 };
 

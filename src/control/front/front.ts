@@ -5,15 +5,15 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type IsKeyReused, keyedCall, ownKey } from "#control/call-keys.ts";
+import { createCallLimit } from "#control/call-limit.ts";
 import { endWithCaller, trackResponses } from "#control/open-responses.ts";
 import { findForeignFleet, loggedPath, reusedKey } from "#control/refusal.ts";
-import { findRoute, isBlocking, isSend, type Route, roleOf, signedName } from "#control/routes.ts";
+import { findRoute, isBlocking, type Route, roleOf, signedName } from "#control/routes.ts";
 import { type FleetOperators, notOperatorOf } from "#fleet/contract.ts";
 import { signActor, targetOfPath } from "#kernel/actor.ts";
 import { parseJson, readBody } from "#kernel/body.ts";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { createReadLimit } from "#kernel/read-limit.ts";
 import { type Caller, hasEveryRole, isAllowed, whyNotAllowed } from "#kernel/roles.ts";
 import { createPipelineLimit } from "#kernel/server.ts";
 import { answerRefusal, readToken } from "./exchange.ts";
@@ -45,26 +45,26 @@ const largestVersion = 64 * 1_024;
 
 const withinMs = { ingress: 24 * 3_600_000, admin: 300_000 };
 
-const readHeldMs = 30_000;
+const heldMs = 30_000;
 
 /** Not listening yet. `close` finishes the responses to short calls, and disconnects the others. */
 export type Front = { server: Server; close: () => Promise<void> };
 
 /** Requires a token with the role of the call. */
 export function createIngressFront(settings: FrontSettings): Front {
-  const limitReads = createReadLimit(readHeldMs);
-  return createFront(settings, (call) => forwardToIngress(settings, call, limitReads));
+  const limitCalls = createCallLimit(heldMs);
+  return createFront(settings, (call) => forwardToIngress(settings, call, limitCalls));
 }
 
 /** Also serves the ingress, below `/ingress`. */
 export function createAdminFront(settings: FrontSettings): Front {
-  const limitReads = createReadLimit(readHeldMs);
+  const limitCalls = createCallLimit(heldMs);
   return createFront(settings, (call) => {
     const { path } = call;
     const ingressPath = belowIngress(path);
     return ingressPath === undefined
       ? forwardToAdmin(settings, call)
-      : forwardToIngress(settings, { ...call, path: ingressPath }, limitReads);
+      : forwardToIngress(settings, { ...call, path: ingressPath }, limitCalls);
   });
 }
 
@@ -157,7 +157,7 @@ const unauthorized = {
 async function forwardToIngress(
   settings: FrontSettings,
   call: FrontRequest,
-  limitReads: ReturnType<typeof createReadLimit>,
+  limitCalls: ReturnType<typeof createCallLimit>,
 ): Promise<void> {
   const { request, response, path, search, caller, signal } = call;
   const { method = "", headers } = request;
@@ -188,12 +188,10 @@ async function forwardToIngress(
       withinMs: withinMs.ingress,
       signal,
     });
-  const limited = route?.isWrite === false ? () => limitReads(readerOf(call), send) : send;
-  await sendAnswer(await limited(), response);
-}
-
-function readerOf({ caller, signal, path }: FrontRequest) {
-  return { reader: caller.actor, signal, sentTo: isSend(path) ? path : undefined };
+  const isRead = route?.isWrite === false;
+  const counted = { reader: caller.actor, signal, path, isRead };
+  const answer = await (route === undefined ? send() : limitCalls(counted, send));
+  await sendAnswer(answer, response);
 }
 
 async function isReused(

@@ -29,8 +29,8 @@ export type DefinitionsParts = {
   notify: (ctx: ObjectContext, after: Definitions) => Promise<void>;
   /** Secrets that would go to where they do not belong, as far as this process knows the secrets. */
   findMisdirected: (set: DefinitionSet) => Finding[];
-  /** Returns the doubts about definitions: checks that alert nobody and the like. */
-  warnOf: (set: DefinitionSet) => Promise<Warning[]>;
+  /** Returns the doubts about definitions: checks that alert nobody and the like. `isBlind`: without looking at secrets. */
+  warnOf: (set: DefinitionSet, isBlind: boolean) => Promise<Warning[]>;
   readActor: ReadActor;
 };
 
@@ -69,13 +69,16 @@ function readCurrent(ctx: ObjectContext, { store }: DefinitionsParts): Promise<R
   return readNow(ctx, reading, store.readCurrent);
 }
 
+/** Not everybody who may look learns which secrets are set: the gateway signs the names of the others alone. */
 function plan(ctx: ObjectSharedContext, request: PlanRequest, parts: DefinitionsParts) {
+  const isBlind = parts.readActor(ctx).isSigned !== true;
   return readNow(ctx, reading, async () => {
     const current = await parts.store.readCurrent();
     const { changes, next } = planApply(current?.set ?? emptySet, request);
     requireFit(next);
-    requireSound([...lintSet(next), ...parts.findMisdirected(request.definitions)]);
-    const warnings = await parts.warnOf(next);
+    const misdirected = isBlind ? [] : parts.findMisdirected(request.definitions);
+    requireSound([...lintSet(next), ...misdirected]);
+    const warnings = await parts.warnOf(next, isBlind);
     return { revision: current?.revision ?? 0, changes, warnings };
   });
 }

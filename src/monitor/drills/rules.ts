@@ -13,7 +13,6 @@ import type { DirectChannel } from "#alerts/rows/contract.ts";
 import { formatDuration, formatUtc, toIso } from "#kernel/time.ts";
 import { callerWords } from "#kernel/words.ts";
 import type { CronSchedule, Drill, Heartbeat } from "#monitor/contract.ts";
-import { channelNames } from "#monitor/related.ts";
 import { owedAtMs } from "#monitor/rules/occurrences.ts";
 import type { StartedDrill } from "./contract.ts";
 
@@ -28,7 +27,7 @@ export type DrillRun = {
   dueAtMs: number;
   /** The operator who began it; absent: the schedule did. */
   by?: string;
-  /** The tested channels, those by which it was confirmed, and the outcome at others, if known. */
+  /** The tested channels, as a `DrillOutcome` has them, those by which it was confirmed, and the outcome at others, if known. */
   channels: string[];
   confirmed: string[];
   faults: Record<string, string>;
@@ -80,12 +79,18 @@ export function startRun({ drill }: DrillRow, { dueAtMs, before, by }: RunOrder)
     episode: Math.max(Math.floor(dueAtMs / minuteMs), (before?.episode ?? 0) + 1),
     dueAtMs,
     ...(by !== undefined && { by }),
-    channels: channelNames(drill),
+    channels: testedBy(drill),
     confirmed: [],
     faults: {},
     isJudged: false,
   };
 }
+
+function testedBy({ channel, directChannels = [] }: Drill): string[] {
+  return [...(channel === null ? [] : [channel]), ...directChannels.map(({ id }) => `@${id}`)];
+}
+
+const nameOf = (channel: string) => channel.replace(/^@/, "");
 
 const minuteMs = 60_000;
 
@@ -98,7 +103,7 @@ function isScheduled({ dueAtMs, by }: DrillRun, timeMs: number): boolean {
 export function whyBusy(run: DrillRun | null): string | null {
   if (run === null || !isOpen(run)) return null;
   const { dueAtMs, by = "the schedule" } = run;
-  const channels = missingOf(run).join(", ");
+  const channels = missingOf(run).map(nameOf).join(", ");
   return `a run that ${callerWords(by)} began at ${formatUtc(dueAtMs)} still waits for ${channels}`;
 }
 
@@ -141,7 +146,7 @@ export function isExtended({ dueAtMs, isHeld }: DrillRun, nowMs: number, graceMs
 export function describeFault(run: DrillRun, graceMs: number): string {
   const { faults } = run;
   const missing = missingOf(run).map((channel) =>
-    Object.hasOwn(faults, channel) ? `${channel} (${faults[channel]})` : channel,
+    Object.hasOwn(faults, channel) ? `${nameOf(channel)} (${faults[channel]})` : nameOf(channel),
   );
   return `the test alert was not confirmed within ${formatDuration(graceMs)} by ${missing.join(", ")}`;
 }
@@ -155,11 +160,11 @@ export function describeRun(
   { dueAtMs, by, channels }: DrillRun & { by: string },
 ): StartedDrill {
   const due_at = toIso(dueAtMs + drill.graceSeconds * 1_000);
-  return { drill: id, by, begun_at: toIso(dueAtMs), due_at, channels };
+  return { drill: id, by, begun_at: toIso(dueAtMs), due_at, channels: channels.map(nameOf) };
 }
 
 /** No check has such an id: the events of the drill's own heartbeat have other queues and other alerts. */
-const checkIdOf = ({ id }: DrillRow) => `drill:${id}`;
+export const checkIdOf = ({ id }: Pick<DrillRow, "id">) => `drill:${id}`;
 
 /** Returns the orders in the order in which they are to be sent. */
 export function ordersOf(

@@ -1,6 +1,7 @@
 /** The door of control for runners at further locations: they fetch their work and report results. */
 import { createHash } from "node:crypto";
 import type { FastifyPluginAsync, FastifyRequest } from "fastify";
+import { LRUCache } from "lru-cache";
 import { invariant, ProblemError } from "#kernel/problem.ts";
 import { type OwnService, seenFromElsewhere } from "#kernel/reach.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
@@ -23,9 +24,17 @@ type Parts = {
   nowMs: () => number;
 };
 
+/** A runner asks for its work every 20 seconds, and makes some hundred results a second at the most. */
+const mostEachSecond = { work: 5, reports: 200, results: 5_000 };
+
 export function createRunnerDoor(parts: Parts) {
   const { runners, readChecks, baseUrl, services = [], report, nowMs } = parts;
   const isOff = (check: ApiCheck) => parts.whyOff(check).length > 0;
+  const [countWork, countReport, countResults] = [
+    limitPace(mostEachSecond.work),
+    limitPace(mostEachSecond.reports),
+    limitPace(mostEachSecond.results),
+  ];
   const locations = new WeakMap<FastifyRequest, string>();
   const locationOf = (request: FastifyRequest) => {
     const location = locations.get(request);
@@ -39,6 +48,7 @@ export function createRunnerDoor(parts: Parts) {
     });
     app.post(workPath, async (request): Promise<Work> => {
       const location = locationOf(request);
+      countWork(location);
       const asked = WorkRequest.safeParse(request.body).data ?? { kinds: [] };
       const own = (await readChecks())
         .filter((check) => runsAt(check, location))
@@ -48,8 +58,11 @@ export function createRunnerDoor(parts: Parts) {
     });
     app.post(reportPath, async (request, reply) => {
       const location = locationOf(request);
+      countReport(location);
+      const results = readReport(request.body);
+      countResults(location, results.length);
       const known = new Map((await readChecks()).map((check) => [check.id, check]));
-      const takes = readReport(request.body).map((result) => {
+      const takes = results.map((result) => {
         const check = known.get(result.checkId);
         // The check was removed since the runner last fetched its work: its result is not needed.
         if (check === undefined || !runsAt(check, location) || isOff(check)) return null;
@@ -63,6 +76,19 @@ export function createRunnerDoor(parts: Parts) {
     });
   };
   return { isMine: (path: string) => path === workPath || path === reportPath, plugin };
+}
+
+/** Counts what a location sends; throws a 429 for more than `most` in a second. */
+function limitPace(most: number): (location: string, count?: number) => void {
+  const counts = new LRUCache<string, { sum: number }>({ max: 1_000, ttl: 1_000 });
+  return (location, count = 1) => {
+    const known = counts.get(location) ?? { sum: 0 };
+    if (known.sum === 0) counts.set(location, known);
+    known.sum += count;
+    if (known.sum <= most) return;
+    const detail = `the runner at ${location} sends too much: try again in a second`;
+    throw new ProblemError({ status: 429, code: "too_many_calls", detail });
+  };
 }
 
 /** The fields that a runner needs. */

@@ -1,4 +1,4 @@
-/** The periodic upkeep of results: creates partitions and rollups, deletes old rows. */
+/** The periodic upkeep of checks: creates partitions and rollups of results, deletes old rows. */
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
 import { managePartitions } from "./partitions.ts";
@@ -6,7 +6,10 @@ import { type RollupSettings, rollUp } from "./rollups.ts";
 
 type UpkeepParts = {
   database: Database;
-  settings: RollupSettings & { resultDays: number };
+  /** `stateDays`: how long the state of a removed check is kept. */
+  settings: RollupSettings & { resultDays: number; stateDays: number };
+  /** Deletes what is stored of checks that were removed before. */
+  deleteRemoved: (before: Date) => Promise<void>;
   log: Log;
   nowMs: () => number;
 };
@@ -19,9 +22,10 @@ const dropOldSuppressions = "DELETE FROM check_suppressions WHERE ended_at < $1"
 const dropOldGaps = "DELETE FROM check_missed_ticks WHERE to_at < $1";
 
 /** Does the upkeep that is due. May be called at any time, also by several processes at once. */
-export async function runUpkeep({ database, settings, nowMs }: Omit<UpkeepParts, "log">) {
+export async function runUpkeep(parts: Omit<UpkeepParts, "log">) {
+  const { database, settings, nowMs, deleteRemoved } = parts;
   const trustedMs = await readTrusted(database, nowMs());
-  const { resultDays: keepDays, hourDays } = settings;
+  const { resultDays: keepDays, hourDays, stateDays } = settings;
   await managePartitions(database, { nowMs: nowMs(), trustedMs, keepDays });
   while (await rollUp(database, { nowMs: nowMs(), trustedMs, settings })) {
     // Each call does a bounded step, and returns true if there is more to do.
@@ -30,6 +34,7 @@ export async function runUpkeep({ database, settings, nowMs }: Omit<UpkeepParts,
   await database.query(dropOldEpisodes, [oldest]);
   await database.query(dropOldSuppressions, [oldest]);
   await database.query(dropOldGaps, [oldest]);
+  await deleteRemoved(new Date(trustedMs - stateDays * 86_400_000));
 }
 
 /** Unix ms from which ages count. After a jump it is trusted only with results of half a day: deletion is final. */

@@ -32,7 +32,10 @@ export type EvaluateParts = {
 };
 
 /** Changes a row as an operator wants it. Pure: it may be called again, with other effects. Throws a refusal. */
-export type ChangeRow = (row: Row, nowMs: number, effects: Effects) => Row;
+export type ChangeRow = (row: Row, at: ChangeContext) => Row;
+
+/** `isDefined`: false for a row of what was removed. */
+type ChangeContext = Pick<Moment, "nowMs" | "effects"> & { isDefined: boolean };
 
 export type Input = { id: string; report?: Report; change?: ChangeRow };
 
@@ -111,10 +114,11 @@ function evaluateOne(stored: Stored, { parts, known, wanted }: Deciding): Outcom
     return { id, before: stored, decided, effects, refused, isFailed: true };
   }
   try {
+    const isDefined = apiChecks.has(id) || heartbeats.has(id);
     const row = applyChanges(ofKind(stored, known.definitions, moment), {
       inputs,
       refused,
-      moment,
+      at: { ...moment, isDefined },
     });
     const decided = evaluate(id, row, { parts, known, moment, inputs });
     // Never due again at once: a row must not keep a worker busy.
@@ -127,15 +131,14 @@ function evaluateOne(stored: Stored, { parts, known, wanted }: Deciding): Outcom
   }
 }
 
-type Changes = { inputs: readonly Input[]; refused: Map<Input, unknown>; moment: Moment };
+type Changes = { inputs: readonly Input[]; refused: Map<Input, unknown>; at: ChangeContext };
 
-function applyChanges(before: Row, { inputs, refused, moment }: Changes): Row {
-  const { nowMs, effects } = moment;
+function applyChanges(before: Row, { inputs, refused, at }: Changes): Row {
   let row = before;
   for (const input of inputs) {
     if (input.change === undefined) continue;
     try {
-      row = input.change(row, nowMs, effects);
+      row = input.change(row, at);
     } catch (error) {
       refused.set(input, error);
     }

@@ -1,5 +1,5 @@
 /**
- * Alerts while Postgres is away: API checks are decided in memory, from the rows that this process decided last, and their
+ * Alerts while Postgres is away: API checks are decided in memory, each by the process that decided it last, and their
  * events are sent without a queue (`send-now.ts`). When it is back Postgres takes over the alerts and queues the same events, by the
  * same ids: a receiver may have missed one. Heartbeats wait: no ping can be taken, which is not blamed on their jobs.
  */
@@ -45,7 +45,7 @@ type Held = {
 
 export function createOutage(parts: OutageParts) {
   const { log, outageLimitMs = 30_000, nowMs = Date.now } = parts;
-  const known = new Map<string, ApiRow>();
+  const { findCurrent, ...memory } = createMemory();
   const held = new Map<string, Held>();
   let sinceMs: number | undefined;
   let isActive = false;
@@ -77,7 +77,9 @@ export function createOutage(parts: OutageParts) {
     if (isActive) return;
     isActive = true;
     if (held.size > 0) return;
-    for (const [id, row] of known) held.set(id, { base: row, row, effects: newEffects() });
+    for (const [id, row] of findCurrent()) {
+      held.set(id, { base: row, row, effects: newEffects() });
+    }
     log.error("the database is away: API checks are decided and alerted from memory");
   };
   const turn = async () => {
@@ -95,10 +97,7 @@ export function createOutage(parts: OutageParts) {
     Object.assign(one, { base: one.row, effects: newEffects() });
   };
   return {
-    /** Called with the rows of each transaction, once it is committed. */
-    remember(decided: readonly { id: string; row: Row }[]): void {
-      for (const { id, row } of decided) if (row.kind === "api") known.set(id, row);
-    },
+    ...memory,
 
     /** Called about every second while Postgres cannot be asked. */
     failed(): void {
@@ -127,6 +126,27 @@ export function createOutage(parts: OutageParts) {
   };
 }
 
+/** The rows of API checks as this process decided them last. */
+function createMemory() {
+  const known = new Map<string, ApiRow>();
+  let decidedUntilMs = Number.NEGATIVE_INFINITY;
+  return {
+    /** Called with the rows of each transaction, once it is committed. */
+    remember(decided: readonly { id: string; row: Row }[]): void {
+      for (const { id, row } of decided) if (row.kind === "api") known.set(id, row);
+    },
+
+    /** Called when no row of any process was due at this time of Postgres. */
+    allDecided(atMs: number): void {
+      decidedUntilMs = atMs;
+    },
+
+    /** Without those that another process has decided since: it knows of their alerts, and whether they are muted. */
+    findCurrent: () =>
+      [...known].filter(([, { timer }]) => timer !== null && timer.dueMs > decidedUntilMs),
+  };
+}
+
 type Dependencies = {
   held: ReadonlyMap<string, Held>;
   definitions: Definitions | undefined;
@@ -145,14 +165,14 @@ function createDependencyOf({ held, definitions, nowMs }: Dependencies): Moment[
 
 /** Leaves a row that another process has decided since: its alert may be another one by now. */
 function takeOver({ base, row: decided, effects: { transitions, orders } }: Held): ChangeRow {
-  return (row, _nowMs, effects) => {
+  return (row, { effects: all }) => {
     const isSame =
       row.kind === "api" &&
       row.state.episodes === base.state.episodes &&
       row.state.alert?.episode === base.state.alert?.episode;
     if (!isSame) return row;
-    effects.transitions.push(...transitions);
-    effects.orders.push(...orders);
+    all.transitions.push(...transitions);
+    all.orders.push(...orders);
     return { ...row, state: decided.state, addressee: decided.addressee };
   };
 }

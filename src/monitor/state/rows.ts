@@ -135,6 +135,7 @@ export async function saveRows(tx: Queries, outcomes: readonly Change[]): Promis
 }
 
 const updateRows = `
-  UPDATE check_states s SET kind = given.kind, row = given.row, wake_at = to_timestamp(given.wake / 1000.0)
+  UPDATE check_states s
+  SET kind = given.kind, row = given.row, wake_at = to_timestamp(given.wake / 1000.0), removed_at = NULL
   FROM unnest($1::text[], $2::text[], $3::jsonb[], $4::float8[]) AS given (id, kind, row, wake)
   WHERE s.id = given.id`;

@@ -9,7 +9,7 @@ import type { States } from "./store.ts";
 
 type Parts = {
   states: Pick<States, "decideDue" | "decideWaiting" | "decideAll" | "untilNext">;
-  outage: Pick<Outage, "failed" | "over" | "settled">;
+  outage: Pick<Outage, "failed" | "over" | "settled" | "allDecided">;
   log: Log;
   pause?: typeof pause;
 };
@@ -45,6 +45,7 @@ async function watch(parts: Parts, signal: AbortSignal): Promise<void> {
     }
     const askedMs = performance.now();
     const { inMs, nowMs } = await states.untilNext();
+    if (inMs === null || inMs > 0) outage.allDecided(nowMs);
     // At the least: the answer may have been long on its way.
     const backMs = Math.round(knownAheadMs - (nowMs - askedMs));
     if (backMs > setBackMs) {

@@ -1,9 +1,10 @@
-/** Whoever may only read holds up no Cancel by thousands of reads. */
+/** Nobody holds up a Cancel by thousands of reads or starts. */
 import { expect, it, vi } from "vitest";
-import { createReadLimit } from "#kernel/read-limit.ts";
+import { createOpenLimit } from "#kernel/open-limit.ts";
 import { startAccessBench } from "../../support/program/access-bench.ts";
 
 const rollout = "/vedette.v1.SentinelRolloutService/singleton";
+const pair = { eve: ["operate"], ada: ["operate"] } as const;
 const operators = { eve: ["read"], ada: ["operate"] } as const;
 
 it.each(["control", "ingress", "admin"] as const)(
@@ -37,16 +38,49 @@ it.each(["control", "ingress", "admin"] as const)(
   },
 );
 
+it.each(["control", "ingress", "admin"] as const)(
+  "the %s has 20 starts of a caller open, and refuses no Cancel, no Pause and no start of another",
+  async (place) => {
+    const held = Promise.withResolvers<void>();
+    const answer = (path: string) => (/(?:Rollout|Cancel|Pause)$/.test(path) ? held.promise : {});
+    const { reached, ...bench } = await startAccessBench({ operators: pair, answer });
+    const url = `${bench[place]}${place === "admin" ? "/ingress" : ""}${rollout}`;
+    const post = async (handler: string, as: string) => {
+      const { status } = await fetch(`${url}/${handler}`, {
+        method: "POST",
+        headers: { authorization: `Bearer of-${as}`, "content-type": "application/json" },
+        body: JSON.stringify(handler === "Rollout" ? { image: "r.example.com/a:v1" } : {}),
+      });
+      return status;
+    };
+    const open = [...Array(20).fill("Rollout"), ...Array(30).fill("Cancel"), "Pause"];
+    const answers = open.map((handler: string) => post(handler, "eve"));
+    await vi.waitFor(() => expect(reached).toHaveLength(open.length), 5_000);
+
+    const more = [
+      await post("Rollout", "eve"),
+      await post("RollbackAll", "eve"),
+      post("Rollout", "ada"),
+    ];
+    await vi.waitFor(() => expect(reached).toHaveLength(open.length + 2), 5_000);
+    held.resolve();
+
+    expect(await Promise.all(more)).toEqual([429, 200, 200]);
+    expect(new Set(await Promise.all(answers))).toEqual(new Set([200]));
+    expect(await post("Rollout", "eve")).toBe(200);
+  },
+);
+
 it.each([
   ["whose caller is gone", { signal: AbortSignal.abort() }],
-  ["that is sent", { sentTo: "/a/Plan/send" }],
+  ["that is sent", { isSent: true }],
 ])("a read %s counts until its limit", async (_, call) => {
-  const limit = createReadLimit(100);
+  const limit = createOpenLimit({ heldMs: 100 });
   const read = () => limit({ reader: "eve", ...call }, () => Promise.reject(new Error("gone")));
 
   await Promise.allSettled(Array.from({ length: 100 }, read));
   const next = await read().catch(({ code }) => code);
 
-  expect(next).toBe("too_many_reads");
+  expect(next).toBe("too_many_calls");
   await vi.waitFor(() => expect(read()).rejects.toThrow("gone"), 2_000);
 });

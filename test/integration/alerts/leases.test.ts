@@ -3,6 +3,7 @@ import { Registry } from "prom-client";
 import { expect, it, onTestFinished } from "vitest";
 import type { SendToChannel } from "#alerts/channels/message.ts";
 import type { AlertOrder, DrillOutcome } from "#alerts/contract.ts";
+import { createDelivery } from "#alerts/delivery.ts";
 import { type Order, routeOrder } from "#alerts/order.ts";
 import { enqueue, goOn } from "#alerts/outbox.ts";
 import type { Outcome } from "#alerts/outcome.ts";
@@ -204,8 +205,35 @@ it("what becomes of a drill's failure is kept until Restate takes it", async () 
   bench.startDelivery();
 
   await expect.poll(() => notified, { timeout: 10_000 }).toHaveLength(1);
-  expect(notified).toEqual([{ drill: "weekly", episode: 1, channel: "hook", status: "accepted" }]);
+  expect(notified).toEqual([{ drill: "weekly", episode: 1, channel: "@hook", status: "accepted" }]);
   await expect
     .poll(async () => (await bench.database.query("SELECT drill_outcomes FROM alert_queues")).rows)
     .toEqual([{ drill_outcomes: null }]);
+});
+
+it("an event whose outcome has to be stored twice, since its record cannot be written, is counted once", async () => {
+  const counted: string[] = [];
+  const { database } = await startBench();
+  const store = createQueueStore({
+    database,
+    giveUpAfterMs: 3_600_000,
+    // A text that Postgres refuses.
+    recordAccepted: async (db) => void (await db.query("SELECT $1::text", ["\0"])),
+    log,
+  });
+  const delivery = createDelivery({
+    queues: store,
+    attempt: async () => accepted,
+    notifyDrill: async () => {},
+    countAccepted: ({ event }) => counted.push(event.eventId),
+    dropOld: async () => {},
+    log,
+  });
+  onTestFinished(delivery.stop);
+  delivery.start();
+
+  await enqueue(database, [queued(hook, {})]);
+  delivery.wake();
+
+  await expect.poll(() => counted, { timeout: 10_000 }).toEqual(["verify-key@hook:1:opened"]);
 });

@@ -424,13 +424,17 @@ describe("requests that the gateway forwards", () => {
   });
 
   it("does not let a Cancel wait behind blocked callers", async () => {
-    bench = await startBench(Array.from({ length: 300 }, () => "hang" as const));
+    bench = await startBench(Array.from({ length: 60 }, () => "hang" as const));
     const gone = new AbortController();
-    const init = { body: JSON.stringify({ image }), signal: gone.signal };
-    const blocked = Array.from({ length: 300 }, () =>
-      bench.call(`${rollout}/Rollout`, init).catch(() => undefined),
+    const bodies = { Rollout: { image }, Resume: {}, RollbackAll: {} };
+    const blocked = Object.entries(bodies).flatMap(([handler, body]) =>
+      Array.from({ length: 20 }, () =>
+        bench
+          .call(`${rollout}/${handler}`, { body: JSON.stringify(body), signal: gone.signal })
+          .catch(() => undefined),
+      ),
     );
-    await expect.poll(() => bench.reached.length, { timeout: 60_000 }).toBeGreaterThanOrEqual(300);
+    await expect.poll(() => bench.reached.length, { timeout: 60_000 }).toBeGreaterThanOrEqual(60);
 
     const { status } = await bench.call(`${rollout}/Cancel`);
 

@@ -1,4 +1,5 @@
 /** Definitions whose secrets would go to a server that is not meant to have them, at a running program. */
+import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -36,6 +37,8 @@ beforeAll(async () => {
   program = await startProgram({
     VEDETTE_DEFINITIONS__FILE: definitionsFile,
     VEDETTE_DEFINITIONS__SECRETS_DIR: secretsDir,
+    VEDETTE_CONTROL__OPERATORS__REA__TOKEN: createHash("sha256").update("of-rea").digest("hex"),
+    VEDETTE_CONTROL__OPERATORS__REA__ROLES: "read,operate",
   });
 });
 
@@ -80,6 +83,21 @@ it("a row of the program that the file lacks keeps nothing else from being plann
   });
 
   expect(status).toBe(200);
+});
+
+it("a plan tells whoever may not configure nothing about which secrets are set", async () => {
+  const plan = async (name: string) => {
+    const url = `https://elsewhere.example/{{${name}}}`;
+    const rows = { ...channel({ kind: "webhook", url }), ...check({ url, channels: ["out"] }) };
+    const request = { definitions: { ...emptySet, ...rows }, prune: true };
+    const answer = await program.post("vedette.v1.Definitions/singleton/Plan", request, "of-rea");
+    return JSON.stringify(answer).replaceAll(name, "NAME");
+  };
+  const unset = await plan("MISSING");
+
+  expect(unset).toContain('"status":200');
+  expect(await plan("LISTED")).toBe(unset);
+  expect(await plan("UNLISTED")).toBe(unset);
 });
 
 const attacks: [string, () => object, string][] = [

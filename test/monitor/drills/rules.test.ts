@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import type { DrillOutcome } from "#alerts/contract.ts";
+import { drilledChannelOf, type Order } from "#alerts/order.ts";
 import { DirectChannel } from "#alerts/rows/contract.ts";
 import {
   applyOutcome,
@@ -76,7 +77,7 @@ it.each([
 });
 
 it("a call that is repeated after a kill keeps what was confirmed", () => {
-  const before = applyOutcome(begun, news("chat", "accepted"));
+  const before = applyOutcome(begun, news("@chat", "accepted"));
 
   expect(startRun(row, { dueAtMs, before })).toEqual(before);
   expect(startRun(row, { dueAtMs: dueAtMs + weekMs, before }).confirmed).toEqual([]);
@@ -101,7 +102,7 @@ it("a run of a later minute has the minute for its number", () => {
 });
 
 it("an operator can begin none while one waits for a channel", () => {
-  const given = applyOutcome({ ...begun, by: "ada" }, news("chat", "accepted"));
+  const given = applyOutcome({ ...begun, by: "ada" }, news("@chat", "accepted"));
   const confirmed = applyOutcome(given, news("production", "accepted"));
 
   expect(whyBusy(begun)).toBe(
@@ -124,21 +125,39 @@ it("what is begun says by whom, what it tests and how long it waits", () => {
 });
 
 it("a run is confirmed once every channel has accepted, in any order and more than once", () => {
-  const one = applyOutcome(applyOutcome(begun, news("chat", "accepted")), news("chat", "accepted"));
+  const one = applyOutcome(
+    applyOutcome(begun, news("@chat", "accepted")),
+    news("@chat", "accepted"),
+  );
   const both = applyOutcome(one, news("production", "accepted"));
 
   expect([isConfirmed(begun), isConfirmed(one), isConfirmed(both)]).toEqual([false, false, true]);
 });
 
+it("a channel whose id is an environment's name does not confirm for that environment", () => {
+  const drill = { ...row.drill, directChannels: [{ ...chat, id: "production" }] };
+  const run = startRun({ ...row, drill }, { dueAtMs, before: null });
+  const [, , sent] = ordersOf({ ...row, drill }, { episode: run.episode, atMs: dueAtMs });
+  const channel = drilledChannelOf(sent?.order as Order);
+
+  const one = applyOutcome(run, news(channel, "accepted"));
+
+  expect([isConfirmed(one), describeFault(one, 900_000)]).toEqual([
+    false,
+    "the test alert was not confirmed within 15 min by production",
+  ]);
+  expect(isConfirmed(applyOutcome(one, news("production", "accepted")))).toBe(true);
+});
+
 it("news of another run or of another channel change nothing", () => {
-  expect(applyOutcome(begun, news("chat", "accepted", begun.episode - 1))).toBe(begun);
-  expect(applyOutcome(begun, news("mail", "accepted"))).toBe(begun);
+  expect(applyOutcome(begun, news("@chat", "accepted", begun.episode - 1))).toBe(begun);
+  expect(applyOutcome(begun, news("@mail", "accepted"))).toBe(begun);
 });
 
 it("a channel that accepted after a dead letter has confirmed", () => {
-  const dead = applyOutcome(begun, news("chat", "dead"));
+  const dead = applyOutcome(begun, news("@chat", "dead"));
 
-  expect(applyOutcome(dead, news("chat", "accepted")).confirmed).toEqual(["chat"]);
+  expect(applyOutcome(dead, news("@chat", "accepted")).confirmed).toEqual(["@chat"]);
 });
 
 it("a run is in progress until all have confirmed or it was evaluated", () => {

@@ -105,3 +105,37 @@ it("only results of ticks are passed on: a runner stores no more of them than th
   expect(statusCode).toBe(202);
   expect(passed.toSorted()).toEqual([tick - 60_000, tick]);
 });
+
+it.each([
+  ["/runner/work", { kinds: ["http"] }, 5, 200],
+  ["/runner/report", { results: Array(100).fill(aCheckResult()) }, 50, 202],
+])(
+  "%s answers a location that asks too often in a second by 429, and another one",
+  async (url, payload, most, good) => {
+    const location = { now: "fra" };
+    const app = fastify();
+    await app.register(
+      createRunnerDoor({
+        runners: { identify: async () => location.now },
+        readChecks: async () => [],
+        whyOff: () => [],
+        baseUrl: "",
+        report: async () => {},
+        nowMs: () => 0,
+      }).plugin,
+    );
+    const headers = { authorization: `Bearer ${"t".repeat(43)}` };
+    const post = async () =>
+      (await app.inject({ method: "POST", url, headers, payload })).statusCode;
+    const countsMs = vi.spyOn(performance, "now").mockReturnValue(1_000);
+    onTestFinished(() => countsMs.mockRestore());
+
+    const allowed = await Promise.all(Array.from({ length: most }, post));
+    const more = await post();
+    location.now = "iad";
+    const other = await post();
+
+    expect(new Set(allowed)).toEqual(new Set([good]));
+    expect([more, other]).toEqual([429, good]);
+  },
+);

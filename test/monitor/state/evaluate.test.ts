@@ -169,13 +169,35 @@ it("a change that is refused changes nothing, and is the only one that is", asyn
   expect(outcome("probe")?.decided.row.quiet).toEqual(muted);
 });
 
+it("a change learns that its row is of what was removed, or became of the other kind", async () => {
+  const seen: unknown[] = [];
+  const change: Input["change"] = (row, { isDefined }) => {
+    seen.push([row.kind, isDefined]);
+    return row;
+  };
+
+  await evaluate({
+    rows: { gone: anApiRow(), other: anApiRow(), probe: anApiRow() },
+    apiChecks: [anApiCheck({ id: "probe" })],
+    heartbeats: [aHeartbeat({ id: "other" })],
+    inputs: ["gone", "other", "probe"].map((id) => ({ id, change })),
+    parts: { settings: { location: "local", failedAtPercent: 0, runsHere: true } },
+  });
+
+  expect(seen).toEqual([
+    ["api", false],
+    ["heartbeat", true],
+    ["api", true],
+  ]);
+});
+
 it("what a change has sent is sent once, although the row is decided twice", async () => {
   const { row, input } = failing("probe");
   const order = neverAsked<never>();
   const change: Input = {
     id: "probe",
-    change: (before, _nowMs, effects) => {
-      effects.orders.push({ queue: "probe", order });
+    change: (before, at) => {
+      at.effects.orders.push({ queue: "probe", order });
       return before;
     },
   };

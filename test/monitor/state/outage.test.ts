@@ -65,7 +65,11 @@ function startOutage({ row = wellRow, checks = [check] }: Options = {}) {
     },
     change: async (_, change: ChangeRow) => {
       if (postgres.isAway) throw new Error("connection refused");
-      postgres.row = change(postgres.row, clock.nowMs, postgres.effects) as ApiRow;
+      postgres.row = change(postgres.row, {
+        nowMs: clock.nowMs,
+        effects: postgres.effects,
+        isDefined: true,
+      }) as ApiRow;
       postgres.whileChanging();
     },
     log: createLog({ level: "silent", format: "json" }),
@@ -132,6 +136,24 @@ describe("while Postgres is away", () => {
     await failsFor(60);
 
     expect(eventIds()).toEqual([]);
+  });
+
+  it("a check is left to the process that decided its last tick", async () => {
+    const { outage, failsFor, runs, eventIds } = startOutage();
+    outage.allDecided(first);
+
+    await failsFor(60);
+
+    expect([runs, eventIds()]).toEqual([[], []]);
+  });
+
+  it("a check whose next tick was still to come is decided here", async () => {
+    const { outage, failsFor, eventIds } = startOutage();
+    outage.allDecided(first - 1);
+
+    await failsFor(60);
+
+    expect(eventIds()).toEqual(["probe:4:opened"]);
   });
 
   it("an outage that is over sooner begins from the start with the next one", async () => {

@@ -8,6 +8,7 @@ function startWatch() {
   const calls: string[] = [];
   const database = { isAway: false, nowMs: 1_000_000, due: 0, inMs: null as number | null };
   const pauses: number[] = [];
+  const decidedUntil: number[] = [];
   let resume = Promise.withResolvers<void>();
   let paused = Promise.withResolvers<void>();
   const ask = (name: string) => {
@@ -31,6 +32,7 @@ function startWatch() {
       failed: () => void calls.push("failed"),
       over: async () => ask("over"),
       settled: () => {},
+      allDecided: (atMs) => void decidedUntil.push(Math.round(atMs - performance.now())),
     },
     log: createLog({ level: "silent", format: "json" }),
     pause: async (ms) => {
@@ -48,6 +50,7 @@ function startWatch() {
     database,
     calls,
     pauses,
+    decidedUntil,
     untilPaused: () => paused.promise,
     /** Returns the calls of the next turn. */
     turn: async () => {
@@ -129,4 +132,16 @@ it("hands back what was decided in an outage before it decides anything", async 
     ["untilNext", "over", "decideDue", "untilNext"],
     ["decideDue", "untilNext"],
   ]);
+});
+
+it("says up to when all is decided, unless a row is still due that another process has", async () => {
+  const watch = startWatch();
+  watch.database.inMs = -5;
+  await watch.untilPaused();
+  const locked = [...watch.decidedUntil];
+  watch.database.inMs = 5;
+
+  await watch.turn();
+
+  expect([locked, watch.decidedUntil]).toEqual([[], [watch.database.nowMs]]);
 });

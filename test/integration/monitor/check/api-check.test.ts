@@ -56,7 +56,12 @@ describe("an API check", () => {
 
     for (let n = 0; n < 5; n += 1) await bench.start();
     for (let n = 0; n < 3; n += 1) {
-      const outage = { failed: () => {}, over: async () => {}, settled: () => {} };
+      const outage = {
+        failed: () => {},
+        over: async () => {},
+        settled: () => {},
+        allDecided: () => {},
+      };
       const watch = watchStates({ states: bench.states, outage, log: pino({ level: "silent" }) });
       onTestFinished(watch.stop);
     }

@@ -39,8 +39,10 @@ const write = (effects: Partial<Effects>) => saveRecords(database(), effects);
 const deliver = (event: AlertTransition, deliveredAtMs: number) =>
   saveEpisodes(database(), [{ event, deliveredAtMs }]);
 const reader = () => createResultReader(database(), { failedAtPercent: 0 });
-const settings = { failedAtPercent: 0, resultDays: 30, minuteDays: 30, hourDays: 400 };
-const keep = (nowMs: number) => runUpkeep({ database: database(), settings, nowMs: () => nowMs });
+const days = { resultDays: 30, minuteDays: 30, hourDays: 400, stateDays: 400 };
+const settings = { failedAtPercent: 0, ...days };
+const keep = (nowMs: number) =>
+  runUpkeep({ database: database(), settings, deleteRemoved: async () => {}, nowMs: () => nowMs });
 
 /** One result a minute at each location, from `fromMs` on. */
 function everyMinute(count: number, fromMs: number, changes: Partial<CheckResult> = {}) {

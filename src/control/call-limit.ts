@@ -1,0 +1,32 @@
+/** Limits the calls that a caller has open at a time: thousands would hold up somebody else's, or a Cancel. */
+import { createOpenLimit } from "#kernel/open-limit.ts";
+import { isSend } from "./routes.ts";
+
+type LimitedCall = {
+  path: string;
+  /** The caller's name. */
+  reader: string;
+  isRead: boolean;
+  signal?: AbortSignal;
+};
+
+/** Calls of a virtual object queue for its lock; each handler of each object has its own number. */
+const mostWrites = 20;
+
+/** What stops a rollout is never refused. */
+const stops = /\/(?:Cancel|Pause)$/;
+
+/** A call that goes on although its caller is gone, or that was sent, counts for `heldMs` after its end. */
+export function createCallLimit(heldMs: number) {
+  const limitReads = createOpenLimit({ heldMs });
+  const limitWrites = createOpenLimit({ heldMs, most: mostWrites, of: "calls" });
+  return <Answer>(call: LimitedCall, run: () => Promise<Answer>): Promise<Answer> => {
+    const { path, reader, signal } = call;
+    const isSent = isSend(path);
+    if (call.isRead) return limitReads({ reader, signal, isSent, about: isSent ? path : "" }, run);
+    const about = path.replace(/\/send$/, "");
+    const isOfObject = about.split("/").length > 3;
+    if (!isOfObject || stops.test(about)) return run();
+    return limitWrites({ reader, signal, isSent, about }, run);
+  };
+}
