@@ -4,8 +4,10 @@ import { DefinitionsError, type Fault, lineOf } from "#definitions/file/fault.ts
 import { type NewRow, type ReadDefinitions, readDefinitions } from "#definitions/file/read.ts";
 import { findFile } from "#definitions/file/source.ts";
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
+import type { Finding } from "#definitions/rules/lint.ts";
 import { toMonitored } from "#definitions/rules/monitored.ts";
 import { type StandardSettings, standardSet } from "#definitions/standard/standard.ts";
+import type { Definitions } from "#monitor/contract.ts";
 
 export type { AddedRow };
 
@@ -42,13 +44,20 @@ export async function readFileChecks(settings: Settings) {
 /** A fault, and the line that shows it. */
 type ShownFault = Fault & { line: string };
 
-/** Does the same as `readFileDefinitions`, but returns faults as a value. */
+/** Faults that definitions without a mistake have by the rules of others. */
+type FindMore = (set: DefinitionSet, monitored: Definitions) => Finding[];
+
+/** Does the same as `readFileDefinitions`, but returns faults as a value, and those of `findMore`. */
 export async function checkFile(
   settings: Settings,
   named: string | undefined,
+  findMore: FindMore,
 ): Promise<{ read: ReadDefinitions; faults: [] } | { read?: never; faults: ShownFault[] }> {
   try {
-    return { read: await readFileDefinitions(settings, named), faults: [] };
+    const read = await readFileDefinitions(settings, named);
+    const more = findMore(read.set, toMonitored(read.set));
+    if (more.length > 0) throw new DefinitionsError(more.map(read.faultOf));
+    return { read, faults: [] };
   } catch (error) {
     if (!(error instanceof DefinitionsError)) throw error;
     return { faults: error.faults.map((fault) => ({ ...fault, line: lineOf(fault) })) };
