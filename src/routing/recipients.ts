@@ -24,7 +24,15 @@ export type WatchedCheck = RoutedCheck & {
   ruleLabels: Readonly<Record<string, string>> | null;
 };
 
-export type RoutingTable = RoutingRows & { checks: readonly WatchedCheck[] };
+/** `checks`: by id. */
+export type RoutingTable = RoutingRows & { checks: ReadonlyMap<string, WatchedCheck> };
+
+export function toRoutingTable(
+  { sources, routes }: RoutingRows,
+  checks: readonly WatchedCheck[],
+): RoutingTable {
+  return { sources, routes, checks: new Map(checks.map((check) => [check.id, check])) };
+}
 
 export type Situation = {
   atMs: number;
@@ -50,8 +58,12 @@ export function findRecipients(
   table: RoutingTable,
 ): Recipients {
   return typeof alert === "string"
-    ? findOfCheck(pick("check", alert, table.checks), situation, table)
+    ? findOfCheck(requireCheck(alert, table), situation, table)
     : findOfSource(alert, situation, table);
+}
+
+function requireCheck(id: string, { checks }: RoutingTable): WatchedCheck {
+  return checks.get(id) ?? pick("check", id, [...checks.values()]);
 }
 
 function findOfCheck(check: WatchedCheck, situation: Situation, table: RoutingTable): Recipients {
@@ -80,14 +92,15 @@ export function findByAlertmanager(
   situation: Situation,
   table: RoutingTable,
 ): Recipients {
-  const check = pick("check", id, table.checks);
+  const check = requireCheck(id, table);
   const by = findSuppressing(check, situation);
   if (by !== undefined) return nobody(`it depends on ${by}, which fails`);
   const alert = toRuleAlert(check, table);
   if (alert === undefined) return nobody("no rule or no source of an Alertmanager is for it");
-  const firing = table.checks.flatMap((other) =>
-    situation.firing.includes(other.id) ? (toRuleAlert(other, table) ?? []) : [],
-  );
+  const firing = situation.firing.flatMap((other) => {
+    const found = typeof other === "string" ? table.checks.get(other) : undefined;
+    return (found && toRuleAlert(found, table)) ?? [];
+  });
   return findOfSource(alert, { ...situation, firing }, table);
 }
 

@@ -6,7 +6,7 @@ import {
   findRecipients,
   isWithin,
   namesOf,
-  type RoutingTable,
+  toRoutingTable,
   type WatchedCheck,
 } from "#routing/recipients.ts";
 import { runRouteTests } from "#routing/route-tests.ts";
@@ -19,13 +19,10 @@ function aCheck(over: Partial<WatchedCheck> = {}): WatchedCheck {
   return { id: "shop", environment: "production", channel: "production", ruleLabels, ...over };
 }
 
-function aTable(over: Partial<RoutingTable> = {}): RoutingTable {
-  return {
-    sources: [aSource(), aSource({ name: "synthetic", title: "Synthetic", kind: "checkly" })],
-    routes: [aRoute({ escalation: "On-Call" })],
-    checks: [aCheck()],
-    ...over,
-  };
+function aTable(over: { routes?: AlertRoute[]; checks?: WatchedCheck[] } = {}) {
+  const { routes = [aRoute({ escalation: "On-Call" })], checks = [aCheck()] } = over;
+  const synthetic = aSource({ name: "synthetic", title: "Synthetic", kind: "checkly" });
+  return toRoutingTable({ sources: [aSource(), synthetic], routes }, checks);
 }
 
 const alert = (severity: string, more: Record<string, string> = {}): AlertRef => {
@@ -75,7 +72,7 @@ describe("an alert of a check", () => {
       ],
     });
     const gateway = aCheck({ id: "gateway", ruleLabels: { check: "gateway" } });
-    const own = { ...table, routes: [inhibited], checks: [aCheck(), gateway] };
+    const own = aTable({ routes: [inhibited], checks: [aCheck(), gateway] });
     const find = (firing: string[]) => namesOf(findByAlertmanager("shop", { atMs, firing }, own));
 
     expect(find([])).toEqual(["#alerts"]);

@@ -13,7 +13,7 @@ import {
 } from "#definitions/rows/contract.ts";
 import { withRuleLabels } from "#monitor/commands.ts";
 import type { Definitions } from "#monitor/contract.ts";
-import { runRouteTests } from "#routing/commands.ts";
+import { runRouteTests, toRoutingTable } from "#routing/commands.ts";
 import { describeWarnings } from "./report-changes.ts";
 
 type Options = { config?: string; json: boolean };
@@ -37,11 +37,8 @@ export async function check({ config, json }: Options): Promise<number> {
   return checked.faults.length === 0 ? 0 : 1;
 }
 
-function testRoutes(
-  { sources, routes }: Pick<DefinitionSet, "sources" | "routes">,
-  monitored: Definitions,
-) {
-  const failed = runRouteTests({ sources, routes, checks: withRuleLabels(monitored) });
+function testRoutes(set: DefinitionSet, monitored: Definitions) {
+  const failed = runRouteTests(toRoutingTable(set, withRuleLabels(monitored)));
   return failed.map(({ route: key, index, message }) => ({
     section: "routes" as const,
     key,
