@@ -3,7 +3,7 @@ import { catchMisdirected, MisdirectedSecret, withUnset } from "#kernel/secrets.
 import type { Definitions } from "#monitor/contract.ts";
 import { exportCheckly, findLeftOut, findUnhosted } from "#monitor/export/checkly.ts";
 import type { ExportedFile } from "#monitor/export/file.ts";
-import { exportPrometheus } from "#monitor/export/prometheus.ts";
+import { exportPrometheus, labelsOfRule } from "#monitor/export/prometheus.ts";
 import { kindOf } from "#monitor/kinds/contract.ts";
 
 type Settings = {
@@ -45,4 +45,12 @@ export function exportForPrometheus({ settings, definitions }: Exported): Export
   const { host, port } = settings.metrics;
   const metricsAddress = `${host.includes(":") ? `[${host}]` : host}:${port}`;
   return exportPrometheus(definitions, { metricsAddress });
+}
+
+/** Checks and heartbeats with the labels that their alerts have by the rules for Prometheus. */
+export function withRuleLabels({ apiChecks, heartbeats }: Omit<Definitions, "channels">) {
+  return [
+    ...apiChecks.map((row) => ({ ...row, ruleLabels: labelsOfRule(row, "api") })),
+    ...heartbeats.map((row) => ({ ...row, ruleLabels: labelsOfRule(row, "heartbeat") })),
+  ];
 }

@@ -5,6 +5,10 @@ import { readIdsFile } from "#routing/incident/ids-file.ts";
 import { type LintReport, leftOut, lintRoutes, mustPage } from "./lint.ts";
 import { type Alert, type RoutedCheck, simulate, type Walk, walkToPage } from "./match.ts";
 
+export { type Backtest, backtest, type PastAlert } from "./backtest.ts";
+export { toRoutingTable } from "./recipients.ts";
+export { runRouteTests } from "./route-tests.ts";
+
 /** Calls no service. With `incident.ids_file` set it also finds channels that have no id there. */
 export function lintAlertRoutes(
   rows: RoutingRows,

@@ -144,10 +144,12 @@ function lintRequirement(
     return [error(source, `its alerts${labelled} have to page, and there is no such source`)];
   }
   const { pages, routes: tried } = simulate(required, routes);
-  if (pages.length > 0) return [];
   const takers = tried.filter(({ matches }) => matches).map(({ route }) => route);
-  const why =
-    takers.length === 0 ? "no route takes them" : `${takers.join(", ")} has no escalation`;
+  const timed = routes.find(({ name, activeTimes }) => activeTimes && takers.includes(name));
+  if (pages.length > 0 && timed === undefined) return [];
+  const named = takers.join(", ");
+  const whyNot = takers.length === 0 ? "no route takes them" : `${named} has no escalation`;
+  const why = pages.length > 0 ? `${timed?.name} sends them only at its activeTimes` : whyNot;
   return [error(takers[0] ?? source, `alerts of ${source}${labelled} have to page: ${why}`)];
 }
 

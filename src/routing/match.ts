@@ -48,10 +48,19 @@ function evaluateRoute(alert: Alert, route: AlertRoute): RouteVerdict | undefine
   const { name, escalation, channel } = route;
   const judged = entries.map(({ conditions }) => evaluateAll(alert.labels, conditions));
   const { holds, because } = judged.find(({ holds }) => holds) ?? (judged[0] as Evaluation);
-  return { route: name, matches: holds, because, escalation, channel };
+  const { activeTimes, inhibitedBy } = route;
+  const limits = activeTimes ?? inhibitedBy;
+  const limited =
+    holds && limits !== undefined ? `${because}; Alertmanager may hold it back` : because;
+  return { route: name, matches: holds, because: limited, escalation, channel };
 }
 
 type Evaluation = { holds: boolean; because: string };
+
+/** True if all conditions hold, by the same rules as those of routes. */
+export function matchesAll(labels: Alert["labels"], conditions: readonly Condition[]): boolean {
+  return evaluateAll(labels, conditions).holds;
+}
 
 function evaluateAll(labels: Alert["labels"], conditions: readonly Condition[]): Evaluation {
   const judged = conditions.map((condition) => evaluate(labels, condition));

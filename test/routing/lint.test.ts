@@ -56,6 +56,18 @@ it("the lint finds a staging route that pages", () => {
   expect(found).toEqual(["error: All: alerts of metrics would page On-Call; staging pages nobody"]);
 });
 
+it("the lint finds an alert that has to page, and does so only at some times", () => {
+  const activeTimes = [{ from: "09:00", until: "17:00", timezone: "UTC" }];
+  const found = errors({
+    routes: [aRoute({ escalation: "On-Call", activeTimes })],
+    mustPage: [{ source: "metrics", labels: { severity: "critical" } }],
+  });
+
+  expect(found).toEqual([
+    "error: All: alerts of metrics with severity=critical have to page: All sends them only at its activeTimes",
+  ]);
+});
+
 it("the lint finds a production route that has to page and has no escalation", () => {
   const found = errors({ mustPage: [{ source: "metrics", labels: { severity: "critical" } }] });
 

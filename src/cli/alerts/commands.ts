@@ -1,8 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { environments, eventStatuses } from "#alerts/contract.ts";
-import { withConnection, withSettings } from "#cli/connection-options.ts";
+import { definitionsFile, withConnection, withSettings } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
 import { wholeNumber } from "#cli/options.ts";
+import { isTimeZone } from "#kernel/time.ts";
 
 export function addAlertCommands(program: Command, exit: Exit): void {
   const alerts = program
@@ -22,9 +23,24 @@ export function addAlertCommands(program: Command, exit: Exit): void {
     .option("--label <name=value>", "a label that it carries; may be repeated", addLabel, {})
     .option("--checks", "simulate every check and heartbeat, from its channel to the page", false)
     .action(load(exit, async () => (await from()).simulate));
+  withConnection(alerts.command("backtest"))
+    .description(
+      "show who past alerts would have notified by the definitions of a file; exit code 2: others than today",
+    )
+    .option("--file <file>", definitionsFile)
+    .option("--prune", "as after an apply that removes the rows that the file lacks", false)
+    .option("--days <count>", "how far to go back, up to 400", wholeNumber(1, 400), 30)
+    .option("--timezone <name>", "whose clocks count, such as Europe/Berlin", parseZone, "UTC")
+    .option("--limit <count>", "most changed alerts to list", wholeNumber(1, 10_000), 20)
+    .action(load(exit, async () => (await import("./backtest.ts")).backtestRoutes));
   addAlertSyncCommands(alerts, exit);
   addAlertEventCommands(alerts, exit);
   addAlertmanagerCommands(alerts, exit);
+}
+
+function parseZone(text: string): string {
+  if (isTimeZone(text)) return text;
+  throw new InvalidArgumentError("expected a time zone such as Europe/Berlin.");
 }
 
 type Labels = Record<string, string>;
@@ -44,6 +60,7 @@ const examples = `
 Examples:
   vedette alerts lint
   vedette alerts simulate --source alertmanager-production --label severity=critical
+  vedette alerts backtest --file next.yaml                         who last month's alerts would page
   vedette alerts plan --out plan.json                              what an apply would change
   vedette alerts apply plan.json
   vedette alerts simulate --checks                                 every check, to the page

@@ -5,7 +5,15 @@ import { findOff, findSilent } from "#app/monitor-secrets.ts";
 import { printAnswer } from "#cli/print.ts";
 import { readConfig } from "#config.ts";
 import { checkFile, readFileDefinitions } from "#definitions/commands.ts";
-import { emptySet, type Section, sectionNames } from "#definitions/rows/contract.ts";
+import {
+  type DefinitionSet,
+  emptySet,
+  type Section,
+  sectionNames,
+} from "#definitions/rows/contract.ts";
+import { withRuleLabels } from "#monitor/commands.ts";
+import type { Definitions } from "#monitor/contract.ts";
+import { runRouteTests, toRoutingTable } from "#routing/commands.ts";
 import { describeWarnings } from "./report-changes.ts";
 
 type Options = { config?: string; json: boolean };
@@ -16,7 +24,7 @@ type Rows = Readonly<Record<Section, readonly object[]>>;
 /** Exit code 0: no mistakes; 1: there are some. */
 export async function check({ config, json }: Options): Promise<number> {
   const settings = readConfig({ environment: process.env });
-  const checked = await checkFile(settings, config);
+  const checked = await checkFile(settings, config, testRoutes);
   const set = checked.read?.set ?? emptySet;
   const off = [...findOff(set, settings), ...findSilent(set, settings)];
   const warnings = [
@@ -27,6 +35,22 @@ export async function check({ config, json }: Options): Promise<number> {
     [forPeople(checked), ...describeWarnings({ warnings })].join("\n"),
   );
   return checked.faults.length === 0 ? 0 : 1;
+}
+
+function testRoutes(set: DefinitionSet, monitored: Definitions) {
+  const failed = runRouteTests(toRoutingTable(set, withRuleLabels(monitored)));
+  return failed.map(({ route: key, index, message }) => ({
+    section: "routes" as const,
+    key,
+    field: ["tests", index],
+    message,
+  }));
+}
+
+function countTests(routes: DefinitionSet["routes"]): string {
+  const count = routes.reduce((sum, { tests = [] }) => sum + tests.length, 0);
+  if (count === 0) return "";
+  return `; ${count} ${nounOf("tests", count)} of routes passed`;
 }
 
 function forPrograms({ read, faults }: FileCheck) {
@@ -50,7 +74,7 @@ function forPeople({ read, faults }: FileCheck): string {
   const rows = counts.map(([section, count]) => `${count} ${nounOf(section, count)}`).join(", ");
   const where = read.files.length === 0 ? "no vedette.config.* here" : read.files.join(", ");
   const which = read.files.length === 0 ? "the standard rows apply" : "no mistakes";
-  return `${where}: ${which} (${rows || "no rows"})`;
+  return `${where}: ${which} (${rows || "no rows"})${countTests(read.set.routes)}`;
 }
 
 function countRows(set: Rows): Record<string, number> {

@@ -9,7 +9,7 @@ import {
   sectionNames,
   sections,
 } from "#definitions/rows/contract.ts";
-import { lintSet } from "#definitions/rules/lint.ts";
+import { type Finding, lintSet } from "#definitions/rules/lint.ts";
 import { wordsOf } from "#kernel/faults.ts";
 import { hintOf } from "#kernel/text.ts";
 import { DefinitionsError, type Fault, placeName } from "./fault.ts";
@@ -144,6 +144,8 @@ export type ReadDefinitions = {
   removed: { section: Section; key: string }[];
   /** The files that were read, the first one first; empty: there is none, and `set` is the standard one. */
   files: string[];
+  /** The fault of a row, at its place in the file that has it. */
+  faultOf: (finding: Finding) => Fault;
 };
 
 export type ReadRequest = {
@@ -163,7 +165,9 @@ export type NewRow = { section: Section; row: Record<string, unknown> };
 export async function readDefinitions(request: ReadRequest): Promise<ReadDefinitions> {
   const { file, directory, standard, added } = request;
   const root = file === undefined ? findFile(directory) : path.resolve(directory, file);
-  if (root === undefined) return { set: standard, removed: [], files: [] };
+  if (root === undefined) {
+    return { set: standard, removed: [], files: [], faultOf: locateIn([], "the standard rows") };
+  }
   const loaded = await loadAll(root, directory);
   const read = loaded.sources.map(({ source, top }) => readRows(source, top));
   const [main] = loaded.sources;
@@ -175,9 +179,10 @@ export async function readDefinitions(request: ReadRequest): Promise<ReadDefinit
   const files = loaded.sources.map(({ source }) => source.name);
   const [first = ""] = files;
   // Rows that a faulty file or row lacks may be those that others name.
-  if (canLint(loaded.faults, rows)) all.push(...lintRows(set, rows, first));
+  const faultOf = locateIn(rows, first);
+  if (canLint(loaded.faults, rows)) all.push(...lintSet(set).map(faultOf));
   if (all.length > 0) throw new DefinitionsError(all);
-  return { set, removed, files };
+  return { set, removed, files, faultOf };
 }
 
 function readAdded({ section, row }: NewRow, { source, top }: Loaded["sources"][number]) {
@@ -195,16 +200,15 @@ function canLint(unread: readonly Fault[], rows: readonly OwnRow[]): boolean {
   );
 }
 
-function lintRows(set: DefinitionSet, rows: readonly OwnRow[], first: string): Fault[] {
-  return lintSet(set).map((finding) => {
-    const { section, key, field = [], message } = finding;
+function locateIn(rows: readonly OwnRow[], first: string): ReadDefinitions["faultOf"] {
+  return ({ section, key, field = [], message }) => {
     const own = rows.find((row) => row.row && row.section === section && row.key === key);
     const where = [section, key, ...field].join(".");
     if (own !== undefined) {
       return own.source.faultAt([...own.path, ...field], { where, message });
     }
     return { file: first, where, message: `${message} (a row of the standard set)` };
-  });
+  };
 }
 
 /** Joins the rows of all files with those that they extend. Pure. */

@@ -176,20 +176,36 @@ function findPlaceholderFaults(row: CheckRow): Finding[] {
 const storedByApi = /^(?:ROOT_)?KEY (?:body\.(?!key$)|headers\.user-agent$)/i;
 
 function lintRoute(
-  { name, sources: taken }: DefinitionSet["routes"][number],
+  route: DefinitionSet["routes"][number],
   { set: { sources }, hint }: Known,
 ): Finding[] {
+  const { name, sources: taken, activeTimes, inhibitedBy } = route;
   const at = { section: "routes" as const, key: name };
+  const held = [activeTimes && "activeTimes", inhibitedBy && "inhibitedBy"].filter((one) => one);
+  const inhibiting = (inhibitedBy ?? []).flatMap(({ conditions }, index) =>
+    conditions.map(({ label }, position) => ({
+      label,
+      field: ["inhibitedBy", index, "conditions", position, "label"],
+    })),
+  );
   return taken.flatMap(({ source, conditions }, index): Finding[] => {
-    const labels = sources.find((row) => row.name === source)?.labels;
-    if (labels === undefined) {
+    const found = sources.find((row) => row.name === source);
+    if (found === undefined) {
       const message = `there is no such source${hint(source, sources)}`;
       return [{ ...at, field: ["sources", index, "source"], message }];
     }
-    return conditions.flatMap(({ label }, position) => {
+    const { labels, kind } = found;
+    if (held.length > 0 && kind !== "alertmanager") {
+      const message = `is of the kind ${kind}: only Alertmanager keeps to ${held.join(" and ")}`;
+      return [{ ...at, field: ["sources", index, "source"], message }];
+    }
+    const named = conditions.map(({ label }, position) => ({
+      label,
+      field: ["sources", index, "conditions", position, "label"],
+    }));
+    return [...named, ...inhibiting].flatMap(({ label, field }) => {
       if (Object.hasOwn(labels, label)) return [];
       const near = hint(label, Object.keys(labels)) || ": it has none";
-      const field = ["sources", index, "conditions", position, "label"];
       return [{ ...at, field, message: `${source} has no such label${near}` }];
     });
   });

@@ -1,7 +1,7 @@
 /** Exports the alert rules on Vedette's own metrics, with the scrape of these, for Prometheus. */
 import { stringify } from "yaml";
 import { type Environment, environments } from "#alerts/contract.ts";
-import type { Definitions } from "#monitor/contract.ts";
+import type { ApiCheck, Definitions, Heartbeat } from "#monitor/contract.ts";
 import { hasChannels } from "#monitor/related.ts";
 import { type ExportedFile, origin } from "./file.ts";
 
@@ -73,11 +73,25 @@ function monitorRules({ apiChecks, heartbeats }: Definitions): Rule[] {
   return [...failed, ...watchRules];
 }
 
+const failedName = "VedetteCheckFailed";
+
+/** The labels of the alert of a check by its rule; null: it has no rule. */
+export function labelsOfRule(
+  check: ApiCheck | Heartbeat,
+  kind: "api" | "heartbeat",
+): Record<string, string> | null {
+  const { id, environment } = check;
+  const severity = severityOf[environment];
+  return hasChannels(check)
+    ? { alertname: failedName, check: id, environment, kind, severity }
+    : null;
+}
+
 function failedRule(environment: Environment, ids: readonly string[]): Rule {
   // The open alert and not the state, because it respects mute, maintenance and the threshold already.
   const series = `vedette_check_alert_open{check=~"${ids.join("|")}"}`;
   return {
-    alert: "VedetteCheckFailed",
+    alert: failedName,
     expr: `max ${byCheck} (${series}) == 1`,
     labels: { severity: severityOf[environment] },
     annotations: { summary: "{{ $labels.check }} fails" },

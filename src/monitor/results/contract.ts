@@ -157,7 +157,14 @@ export const CheckSummary = z.object({
 export type CheckSummary = z.infer<typeof CheckSummary>;
 
 export const CheckEpisodesRequest = z
-  .strictObject({ check: checkId.optional(), limit: z.int().min(1).max(1_000).default(50) })
+  .strictObject({
+    check: checkId.optional(),
+    limit: z.int().min(1).max(1_000).default(50),
+    /** Only those that had not ended by then. */
+    since: time.optional(),
+    /** Only those that began by then. */
+    until: time.optional(),
+  })
   .meta({ title: "CheckEpisodesRequest", examples: [{ limit: 50 }] });
 export type CheckEpisodesRequest = z.infer<typeof CheckEpisodesRequest>;
 

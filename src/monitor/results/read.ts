@@ -56,8 +56,9 @@ export function createResultReader(database: Database, settings: { failedAtPerce
     },
 
     /** Alerts, and the times in which one was suppressed; each newest first. */
-    async episodes({ check, limit }: CheckEpisodesRequest): Promise<CheckEpisodes> {
-      const asked = [check ?? null, limit];
+    async episodes(request: CheckEpisodesRequest): Promise<CheckEpisodes> {
+      const { check, limit, since, until } = request;
+      const asked = [check ?? null, limit, since ?? null, until ?? null];
       const [episodes, suppressions] = await Promise.all([
         database.query(selectEpisodes, asked),
         database.query(selectSuppressions, asked),
@@ -125,12 +126,17 @@ const selectTail = `
   SELECT *, percentiles[1] AS p50_ms, percentiles[2] AS p95_ms, percentiles[3] AS p99_ms
   FROM (${aggregate("AND check_id = $5")}) made WHERE location = $6 ORDER BY starts_at`;
 
+/** The end of one that lasts is later than any time. */
+const within = (from: string, to: string) => `($1::text IS NULL OR check_id = $1)
+    AND ($3::timestamptz IS NULL OR coalesce(${to}, 'infinity') >= $3)
+    AND ($4::timestamptz IS NULL OR ${from} <= $4)`;
+
 const selectEpisodes = `
-  SELECT * FROM check_episodes WHERE $1::text IS NULL OR check_id = $1
+  SELECT * FROM check_episodes WHERE ${within("opened_at", "resolved_at")}
   ORDER BY opened_at DESC, check_id LIMIT $2`;
 
 const selectSuppressions = `
-  SELECT * FROM check_suppressions WHERE $1::text IS NULL OR check_id = $1
+  SELECT * FROM check_suppressions WHERE ${within("began_at", "ended_at")}
   ORDER BY began_at DESC, check_id LIMIT $2`;
 
 /** A row as the driver returns it, with the names of the query. */

@@ -19,6 +19,8 @@ export function diffConfigs(before: string | null, after: string): SettingChange
 const harmless = new Set([
   ...["receiver", "matchers", "name", "send_resolved", "follow_redirects", "credentials_file"],
   ...["group_by", "group_wait", "group_interval", "repeat_interval", "in order"],
+  ...["active_time_intervals", "start_time", "end_time", "weekdays", "location"],
+  ...["source_matchers", "target_matchers", "equal"],
 ]);
 
 function mask(path: string, value: string): string {

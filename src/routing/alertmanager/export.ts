@@ -2,9 +2,8 @@
 import { stringify } from "yaml";
 import type { AlertRoute } from "#routing/contract.ts";
 import { combineDomain, coverSource, notSet, standIn } from "#routing/coverage.ts";
-import { simulate } from "#routing/match.ts";
 import { isPlain, quoteLabel, writeLabel } from "./matchers.ts";
-import { buildConfig, type Delivery, environmentLabel, nameReceivers, routesOf } from "./tree.ts";
+import { buildConfig, type Delivery, environmentLabel, findTaker, nameReceivers } from "./tree.ts";
 
 type File = { path: string; text: string };
 
@@ -101,7 +100,7 @@ function expectReceivers(
     // Alerts that name none of the environments belong to the first one.
     const others = i === 0 ? kinds.filter((labels) => !namesOne(labels, environments)) : [];
     return [...others, ...own].map((labels) => ({
-      receiver: nameOf(delivery.source, findTaker(delivery, labels, routes)),
+      receiver: nameOf(delivery.source, findTaker(delivery.source, labels, routes)),
       labels,
     }));
   });
@@ -124,11 +123,4 @@ function kindsOf({ source }: Delivery, routes: readonly AlertRoute[]): Labels[] 
 
 function namesOne(labels: Labels, environments: readonly string[]): boolean {
   return environments.includes(labels[environmentLabel] ?? "");
-}
-
-/** null: no route takes the alert. */
-function findTaker({ source }: Delivery, labels: Labels, routes: readonly AlertRoute[]) {
-  const verdicts = simulate({ source: source.name, labels }, routes).routes;
-  const takers = verdicts.filter(({ matches }) => matches).map(({ route }) => route);
-  return routesOf(source, routes).find(({ name }) => takers.includes(name)) ?? null;
 }

@@ -26,8 +26,10 @@ export function isPlain(label: string): boolean {
 }
 
 /** The first label in a condition on alerts of these sources that has to be in quotes. */
-export function findQuoted({ sources }: AlertRoute, of: readonly string[]): string | undefined {
-  const conditions = sources.flatMap((one) => (of.includes(one.source) ? one.conditions : []));
+export function findQuoted(route: AlertRoute, of: readonly string[]): string | undefined {
+  const taken = route.sources.filter(({ source }) => of.includes(source));
+  const inhibitions = taken.length > 0 ? (route.inhibitedBy ?? []) : [];
+  const conditions = [...taken, ...inhibitions].flatMap((one) => one.conditions);
   return conditions.find(({ label }) => !isPlain(label))?.label;
 }
 

@@ -1,7 +1,8 @@
 /** Rows of routes as Alertmanager's tree: a receiver per route, all receivers of a source at one URL. */
 import { createHash } from "node:crypto";
 import type { Environment } from "#alerts/contract.ts";
-import type { AlertRoute, AlertSource } from "#routing/contract.ts";
+import type { AlertRoute, AlertSource, Condition } from "#routing/contract.ts";
+import { simulate } from "#routing/match.ts";
 import { writeMatcher } from "./matchers.ts";
 
 /** A source that gets its alerts from an Alertmanager, and how they are sent to it. */
@@ -20,10 +21,17 @@ export type RouteNode = {
   group_interval?: string;
   repeat_interval?: string;
   group_by?: string[];
+  active_time_intervals?: string[];
   routes?: RouteNode[];
 };
 
-export type AlertmanagerConfig = { route: RouteNode; receivers: object[] };
+export type AlertmanagerConfig = {
+  route: RouteNode;
+  receivers: object[];
+  /** This and the next are absent when no row needs them. */
+  time_intervals?: object[];
+  inhibit_rules?: object[];
+};
 
 /** The label that distinguishes environments in one alert manager. */
 export const environmentLabel = "environment";
@@ -36,6 +44,13 @@ export function buildConfig(
   const [first, ...others] = deliveries;
   const table = { routes, nameOf: nameReceivers(routes) };
   const root = buildSource(first, table);
+  const intervals = deliveries.flatMap(({ source }) => buildIntervals(source, table));
+  const inhibitions = deliveries.flatMap(({ source }, i) => {
+    const values = others.map((other) => other.source.environment);
+    const isOfFirst = { label: environmentLabel, operation: "none_of", values } as const;
+    const scope = i > 0 ? [ofEnvironment(source)] : values.length > 0 ? [isOfFirst] : [];
+    return buildInhibitions(source, routes, scope.map(writeMatcher));
+  });
   return {
     route: {
       ...root,
@@ -45,7 +60,43 @@ export function buildConfig(
       routes: [...others.map((delivery) => buildOther(delivery, table)), ...(root.routes ?? [])],
     },
     receivers: deliveries.flatMap((delivery) => buildReceivers(delivery, table)),
+    ...(intervals.length > 0 && { time_intervals: intervals }),
+    ...(inhibitions.length > 0 && { inhibit_rules: inhibitions }),
   };
+}
+
+function ofEnvironment({ environment }: Delivery["source"]): Condition {
+  return { label: environmentLabel, operation: "one_of", values: [environment] };
+}
+
+/** One for each route that has times, named as its receiver. */
+function buildIntervals(source: Delivery["source"], { routes, nameOf }: Table): object[] {
+  return routesOf(source, routes).flatMap((route) => {
+    if (route.activeTimes === undefined) return [];
+    const time_intervals = route.activeTimes.map(({ from, until, weekdays, timezone }) => ({
+      times: [{ start_time: from, end_time: until }],
+      ...(weekdays !== undefined && { weekdays }),
+      location: timezone,
+    }));
+    return [{ name: nameOf(source, route), time_intervals }];
+  });
+}
+
+/** `scope`: the matchers of the source's alerts among those of all. */
+function buildInhibitions(
+  source: AlertSource,
+  routes: readonly AlertRoute[],
+  scope: readonly string[],
+): object[] {
+  return routesOf(source, routes).flatMap((route) =>
+    entriesOf(source, route).flatMap(({ conditions }) =>
+      (route.inhibitedBy ?? []).map((inhibition) => ({
+        source_matchers: [...scope, ...inhibition.conditions.map(writeMatcher)],
+        target_matchers: [...scope, ...conditions.map(writeMatcher)],
+        ...(inhibition.equal.length > 0 && { equal: inhibition.equal }),
+      })),
+    ),
+  );
 }
 
 type Table = { routes: readonly AlertRoute[]; nameOf: ReceiverNames };
@@ -57,9 +108,10 @@ const timings = {
 };
 
 function buildOther(delivery: Delivery, table: Table): RouteNode {
-  const values = [delivery.source.environment];
-  const matcher = writeMatcher({ label: environmentLabel, operation: "one_of", values });
-  return { matchers: [matcher], ...buildSource(delivery, table) };
+  return {
+    matchers: [writeMatcher(ofEnvironment(delivery.source))],
+    ...buildSource(delivery, table),
+  };
 }
 
 /** Alerts that no route takes are sent too: the incident service shows them, and drops them. */
@@ -73,6 +125,7 @@ function buildSource({ source }: Delivery, { routes, nameOf }: Table): RouteNode
         receiver,
         ...(conditions.length > 0 && { matchers: conditions.map(writeMatcher) }),
         ...timing,
+        ...(route.activeTimes !== undefined && { active_time_intervals: [receiver] }),
       }));
     }),
   };
@@ -102,6 +155,17 @@ export function routesOf(source: AlertSource, routes: readonly AlertRoute[]): Al
   const taking = routes.filter((route) => entriesOf(source, route).length > 0);
   const isPaging = ({ escalation }: AlertRoute) => escalation !== null;
   return [...taking.filter(isPaging), ...taking.filter((route) => !isPaging(route))];
+}
+
+/** The route whose receiver Alertmanager sends the alert to; null: no route takes it. */
+export function findTaker(
+  source: AlertSource,
+  labels: Readonly<Record<string, string>>,
+  routes: readonly AlertRoute[],
+): AlertRoute | null {
+  const verdicts = simulate({ source: source.name, labels }, routes).routes;
+  const takers = verdicts.filter(({ matches }) => matches).map(({ route }) => route);
+  return routesOf(source, routes).find(({ name }) => takers.includes(name)) ?? null;
 }
 
 function entriesOf(source: AlertSource, route: AlertRoute): AlertRoute["sources"] {

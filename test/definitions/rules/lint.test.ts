@@ -96,6 +96,32 @@ it.each<[string, Partial<DefinitionSet>, string]>([
     "checks.shop.body.a.0: between double braces",
   ],
   [
+    "times of a route whose source is no Alertmanager",
+    {
+      sources: [source],
+      routes: [
+        {
+          ...routeBy({ label: "team" }),
+          activeTimes: [{ from: "09:00", until: "17:00", timezone: "UTC" }],
+        },
+      ],
+    },
+    "routes.Mails.sources.0.source: is of the kind email: only Alertmanager keeps to activeTimes",
+  ],
+  [
+    "a label of an inhibition that the source does not have",
+    {
+      sources: [{ ...source, kind: "alertmanager" }],
+      routes: [
+        {
+          ...routeBy({ label: "team" }),
+          inhibitedBy: [{ conditions: [{ label: "tem", operation: "is_set" }], equal: [] }],
+        },
+      ],
+    },
+    "routes.Mails.inhibitedBy.0.conditions.0.label: mail has no such label: did you mean team?",
+  ],
+  [
     "a source that is not there",
     { sources: [source], routes: [routeBy({ label: "team" }, "post")] },
     'routes.Mails.sources.0.source: there is no such source; the only one is "mail"',

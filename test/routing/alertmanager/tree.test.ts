@@ -65,6 +65,63 @@ describe("the tree of one source", () => {
   });
 });
 
+describe("what holds alerts back", () => {
+  const held = {
+    ...critical,
+    activeTimes: [
+      { weekdays: ["monday" as const], from: "09:00", until: "24:00", timezone: "Europe/Berlin" },
+    ],
+    inhibitedBy: [
+      { conditions: [{ label: "team", operation: "is_set" as const }], equal: ["region"] },
+    ],
+  };
+
+  it("is a time interval of the route, and a rule for the alerts that it takes", () => {
+    const { route, time_intervals, inhibit_rules } = buildConfig([production], [held]);
+
+    expect(route.routes?.[0]?.active_time_intervals).toEqual(["production/pages"]);
+    expect(time_intervals).toEqual([
+      {
+        name: "production/pages",
+        time_intervals: [
+          {
+            times: [{ start_time: "09:00", end_time: "24:00" }],
+            weekdays: ["monday"],
+            location: "Europe/Berlin",
+          },
+        ],
+      },
+    ]);
+    expect(inhibit_rules).toEqual([
+      {
+        source_matchers: ['team!=""'],
+        target_matchers: ['severity="critical"'],
+        equal: ["region"],
+      },
+    ]);
+  });
+
+  it("is of one environment in an Alertmanager of two", () => {
+    const both = {
+      ...held,
+      sources: [...held.sources, { source: "metrics-staging", conditions: [] }],
+    };
+
+    const { inhibit_rules } = buildConfig([production, staging], [both]);
+
+    expect(inhibit_rules).toMatchObject([
+      { target_matchers: ['environment!="staging"', 'severity="critical"'] },
+      { source_matchers: ['environment="staging"', 'team!=""'] },
+    ]);
+  });
+
+  it("is in no configuration without it", () => {
+    const names = Object.keys(buildConfig([production], [critical]));
+
+    expect(names).toEqual(["route", "receivers"]);
+  });
+});
+
 describe("receivers", () => {
   it("send recoveries, follow no redirect, and have the token from its file", () => {
     const { receivers } = buildConfig([production], []);

@@ -49,6 +49,35 @@ it("config check names each mistake, and ends with 1", async () => {
   ]);
 });
 
+it("config check runs the tests of routes, and names those that fail", async () => {
+  const rows = {
+    sources: [
+      { name: "am", title: "Am", kind: "alertmanager", environment: "production", labels: {} },
+    ],
+    routes: {
+      Pages: {
+        sources: [{ source: "am", conditions: [] }],
+        escalation: "On-Call",
+        channel: "#alerts",
+        activeTimes: [{ from: "09:00", until: "17:00", timezone: "Europe/Berlin" }],
+        tests: ["2026-11-27T10:00:00Z", "2026-11-27T20:00:00Z"].map((at) => ({
+          alert: { source: "am" },
+          at,
+          expect: ["On-Call", "#alerts"],
+        })),
+      },
+    },
+  };
+  const directory = directoryOf({ "vedette.config.json": JSON.stringify(rows, null, 2) });
+
+  const { code, stdout } = await run(directory, "config", "check");
+
+  expect(code).toBe(1);
+  expect(stdout).toMatch(
+    /^vedette\.config\.json:\d+:\d+: routes\.Pages\.tests\.1: expected On-Call, #alerts, found nobody \(Pages sends nothing at this time\)\n1 mistake\n$/,
+  );
+});
+
 it("config check warns of a channel for messages of rollouts that is no row", async () => {
   const settings = '[rollout]\nchannels = ["ops-chat"]\n';
   const directory = directoryOf({ ...own, "vedette.toml": settings });

@@ -658,6 +658,33 @@ describe("alerts", () => {
     ]);
   });
 
+  it("episodes are read of a time: those that had not ended, and had begun", async () => {
+    const opened = [1, 2, 3].map((episode) => {
+      const atMs = noon + episode * hour;
+      return aTransition({
+        episode,
+        eventId: `verify-key:${episode}:opened`,
+        atMs,
+        openedAtMs: atMs,
+      });
+    });
+    const [first] = opened;
+    const over = {
+      ...(first as AlertTransition),
+      kind: "resolved" as const,
+      atMs: noon + 90 * minute,
+    };
+    await write({ transitions: [...opened, over] });
+    const at = (ms: number) => new Date(ms).toISOString();
+    const read = async (since: number, until: number) => {
+      const span = { limit: 10, since: at(since), until: at(until) };
+      return (await reader().episodes(span)).episodes.map(({ episode }) => episode);
+    };
+
+    expect(await read(noon, noon + 2 * hour)).toEqual([2, 1]);
+    expect(await read(noon + 2 * hour, noon + 9 * hour)).toEqual([3, 2]);
+  });
+
   it("one that opened later replaces one with the same number, in any order", async () => {
     const known = aTransition();
     const over = aTransition({ kind: "resolved", atMs: noon + minute });
