@@ -148,6 +148,7 @@ async function startServers(
         startDeploys: createStartDeploys(fleets),
         readGateChecks: async () => ({ known: [], whyOff: () => [] }),
         readChecks: async () => [],
+        readRuns: async (_, { untilMs }) => ({ runs: [], untilMs }),
         database,
         endInvocations: async () => {},
       }),

@@ -97,7 +97,10 @@ CREATE TABLE rollouts (
   -- The checks of the gate between the waves: what is shown beside its past first; null: it has none.
   gate_checks      text[],
   -- How many sentinels have failed, also after a rollback has put them back.
-  failed_before    integer NOT NULL DEFAULT 0
+  failed_before    integer NOT NULL DEFAULT 0,
+  -- For replays: the gate as it was asked for, and how many sentinels the fleet had; null: none, or not known.
+  gate             jsonb,
+  fleet_size       integer
 );
 
 CREATE INDEX rollouts_by_start ON rollouts (started_at DESC);
@@ -117,10 +120,13 @@ CREATE TABLE rollout_sentinels (
   -- counts, by the sequence of the rollout that it was made with.
   sequence       bigint NOT NULL DEFAULT 0,
   -- Every change of the outcome, the oldest first: the outcome (null: it is tried again), when it was recorded, and
-  -- when its deploy was ordered (null: not known), both in ms since 1970.
+  -- when its deploy was ordered (null: not known), both in ms since 1970; then true if the fleet's API was to blame.
   changes        jsonb NOT NULL DEFAULT '[]',
   -- Why it failed, also after a rollback has put it back; null: it has not, or its deploy was tried again.
   failure        text,
+  -- As the fleet listed it when the rollout began, for replays; null: not known, or no labels.
+  region         text,
+  labels         jsonb,
   PRIMARY KEY (rollout_id, sentinel_id)
 ) WITH (fillfactor = 50);
 

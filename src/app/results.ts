@@ -8,6 +8,7 @@ import { createReadGate } from "#monitor/results/gate.ts";
 import { countRecords, exposeChecks, type RecordCounters } from "#monitor/results/metrics.ts";
 import { createPublicPages, type FindPublicPage } from "#monitor/results/public-pages.ts";
 import { createResultReader } from "#monitor/results/read.ts";
+import { createReadRuns } from "#monitor/results/runs.ts";
 import { createCheckReads } from "#monitor/results/service.ts";
 import { startUpkeep } from "#monitor/results/upkeep.ts";
 import { createFindChecks, createViewChecks, type ViewChecks } from "#monitor/results/view.ts";
@@ -25,6 +26,7 @@ export type Results = {
   reads: ReturnType<typeof createCheckReads>;
   viewChecks: ViewChecks;
   readGate: ReturnType<typeof createReadGate>;
+  readRuns: ReturnType<typeof createReadRuns>;
   /** null: public pages are off. */
   findPublicPage: FindPublicPage | null;
   /** Maintains partitions and the rollups of minutes and hours until it is stopped. */
@@ -62,6 +64,7 @@ export function createResults(parts: ResultParts): Results {
     reads: createCheckReads({ ...common, viewChecks, findChecks: createFindChecks(views) }),
     viewChecks,
     readGate: createReadGate(database, { failedAtPercent }),
+    readRuns: createReadRuns(database, { failedAtPercent }),
     findPublicPage: config.monitor.public_status ? createPublicPages(viewChecks) : null,
     startUpkeep: () =>
       startUpkeep({

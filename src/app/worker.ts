@@ -183,6 +183,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       findOrdered: store.findOrdered,
       readGateChecks: () => readGateChecks(results),
       readChecks: results.readGate,
+      readRuns: results.readRuns,
       database,
       registry: base.registry,
       endInvocations,

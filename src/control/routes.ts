@@ -24,6 +24,7 @@ import { checkReaders, checkReads } from "#monitor/results/contract.ts";
 import { pinHandlers, pinsName } from "#rollout/choice/contract.ts";
 import { blockingHandlers, rolloutHandlers, rolloutServiceName } from "#rollout/contract.ts";
 import { promotionHandlers, promotionsName } from "#rollout/promotions/contract.ts";
+import { replayHandlers, replayName } from "#rollout/replay/contract.ts";
 import { windowHandlers, windowsName } from "#rollout/windows/contract.ts";
 import {
   alertRoutesHandlers,
@@ -74,6 +75,12 @@ export const routes: readonly Route[] = [
   ...rows(windowsName, windowHandlers),
   ...rows(pinsName, pinHandlers),
   ...rows(promotionsName, promotionHandlers),
+  {
+    path: exactly(`/${replayName}/Replay`),
+    input: replayHandlers.Replay.input,
+    isWrite: false,
+    blocks: false,
+  },
   {
     path: exactly(`/${fleetService.name}/List`),
     input: FleetListRequest,

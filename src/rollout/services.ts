@@ -12,6 +12,8 @@ import { createPinStore } from "#rollout/choice/store.ts";
 import type { OrderStop } from "#rollout/handlers/stop.ts";
 import { createHistoryObject, createHistoryStore } from "#rollout/history/store.ts";
 import { createPromotionStore, type PromotionStore } from "#rollout/promotions/store.ts";
+import { createReplayService } from "#rollout/replay/service.ts";
+import { createReadFacts, type ReadRuns } from "#rollout/replay/store.ts";
 import type { GateChecks } from "#rollout/rules/start.ts";
 import { createReadStrays, type ReadWindows } from "#rollout/services/poll.ts";
 import {
@@ -40,6 +42,8 @@ export type RolloutParts = {
   readMembers: (ids: readonly string[]) => Promise<FleetMember[]>;
   /** Reads reports of checks since a time. */
   readChecks: ReadChecks;
+  /** Reads past runs of checks, for replays. */
+  readRuns: ReadRuns;
   readGateChecks: () => Promise<GateChecks>;
   orders: OrderStop;
   startDeploys: StartDeploys;
@@ -97,6 +101,9 @@ export function createRolloutServices(parts: RolloutParts) {
     createWindowService(windows, access),
     createPinService(pins, access),
     createPromotionService(promotions, access),
+    createReplayService(
+      createReadFacts({ database: parts.database, readRuns: parts.readRuns, nowMs: Date.now }),
+    ),
   ];
 }
 

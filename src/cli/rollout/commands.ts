@@ -67,6 +67,10 @@ export function addRolloutCommands(program: Command, exit: Exit): void {
   add("history", "list past rollouts, newest first")
     .option("--limit <count>", "most rollouts to list, up to 100", wholeNumber(1, 100), 20)
     .action(load(exit, async () => (await from()).showHistory));
+  add("replay [id]", "show what another policy would have done with a past rollout, or several")
+    .requiredOption("--policy <file>", "YAML or JSON with the policy fields of a Rollout request")
+    .option("--last <count>", "replay the newest ones, up to 100", wholeNumber(1, 100))
+    .action(load(exit, async () => (await import("./replay.ts")).replayRollouts));
 }
 
 function withRequest(command: Command): Command {
@@ -151,6 +155,7 @@ Examples:
   vedette rollout start registry.example.com/team/sentinel:v3 --soak 10m --max-failed 2% --on-failure rollback
   vedette rollout status --json | jq .failed_sentinels
   vedette rollout start registry.example.com/team/sentinel:v2 --fleet staging --wait
+  vedette rollout replay --last 50 --policy stricter.yaml         would it have stopped them?
 
 Exit codes of start --wait, resume --wait and watch:
   0 completed   2 paused, a wave failed   3 cancelled   1 error   130 detached by Ctrl-C

@@ -2,7 +2,7 @@ import { iface } from "@restatedev/restate-sdk";
 import type { Notice } from "#alerts/contract.ts";
 import type { CiEvidence } from "#ci/contract.ts";
 import type { PauseCause, RolloutStatus } from "#rollout/contract.ts";
-import type { Policy } from "#rollout/policy-contract.ts";
+import type { Gate, Policy } from "#rollout/policy-contract.ts";
 import type { RolloutEvent } from "#rollout/rules/messages.ts";
 import { type OutcomeChange, previousImageOf } from "#rollout/rules/outcome.ts";
 import type { Batch, RolloutHead } from "#rollout/state.ts";
@@ -48,6 +48,9 @@ type HistoryView = {
   failedBefore: number;
   /** Absent: there is no gate. */
   gateChecks?: string[];
+  gate?: Gate;
+  /** Absent: it is not frozen yet. */
+  fleetSize?: number;
   ci?: CiEvidence[];
 };
 

@@ -52,12 +52,13 @@ export function createHistoryStore(database: Database) {
       const waves = batches.flatMap(({ wave, ids }) => ids.map(() => wave));
       const ids = batches.flatMap((batch) => batch.ids);
       const images = batches.flatMap(({ previousImages }) => previousImages);
-      await database.query(savePlan, [rolloutId, waves, ids, images]);
+      await database.query(saveMembers, [rolloutId, waves, ids, images, null, null]);
     },
 
     /** Writes sentinels that are in no wave. */
     async leaveOut(rolloutId: string, { ids, reason }: LeftOutEntry): Promise<void> {
-      await database.query(saveLeftOut, [rolloutId, ids, reason]);
+      const [waves, images] = [ids.map(() => 0), ids.map(() => "")];
+      await database.query(saveMembers, [rolloutId, waves, ids, images, "left_out", reason]);
     },
 
     /** Writes results of deploys, in whatever order they come, and the totals with them. */
@@ -144,6 +145,8 @@ function shownRow(shown: HistoryEntry["shown"]): unknown[] {
     shown.ci === undefined ? null : JSON.stringify(shown.ci),
     shown.gateChecks ?? null,
     shown.failedBefore,
+    shown.gate === undefined ? null : JSON.stringify(shown.gate),
+    shown.fleetSize ?? null,
   ];
 }
 
@@ -153,7 +156,8 @@ function outcomesRow(rolloutId: string, { changes, atMs, totals }: OutcomesEntry
   const reasons = changes.map(({ reason }) => reason ?? null);
   const row = [rolloutId, ids, outcomes, reasons, new Date(atMs)];
   const { sequence, succeeded, failed, reverted, updatedAt } = totals ?? {};
-  return [...row, sequence, succeeded, failed, reverted, updatedAt];
+  const ofFleet = changes.map((one) => one.ofFleet === true);
+  return [...row, sequence, succeeded, failed, reverted, updatedAt, ofFleet];
 }
 
 /** Takes the entry's count, unless the row has a newer one from results of deploys. */
@@ -168,9 +172,9 @@ const saveRollout = `
   INSERT INTO rollouts (id, image, requested_image, wave_percentages, state, reason, started_by,
     current_wave, total_waves, total, succeeded, failed, reverted, started_at, updated_at, ended_at,
     sequence, cause, outcome, waiting_for, waits_until, policy, waves, left_out, ci, gate_checks,
-    failed_before, fleet)
+    failed_before, gate, fleet_size, fleet)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
-    $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)
+    $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30)
   ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, reason = excluded.reason, current_wave = excluded.current_wave,
     total_waves = excluded.total_waves, total = excluded.total, ended_at = excluded.ended_at,
@@ -178,6 +182,7 @@ const saveRollout = `
     waits_until = excluded.waits_until, policy = excluded.policy,
     waves = excluded.waves, left_out = excluded.left_out, ci = excluded.ci,
     gate_checks = excluded.gate_checks, failed_before = excluded.failed_before,
+    gate = excluded.gate, fleet_size = excluded.fleet_size,
     ${["succeeded", "failed", "reverted", "updated_at", "sequence"].map(ifNewer).join(", ")}
   WHERE NOT EXISTS (SELECT FROM rollout_messages AS m
     WHERE m.rollout_id = excluded.id AND m.sequence > excluded.sequence)`;
@@ -186,15 +191,13 @@ const saveMessage = `
   INSERT INTO rollout_messages (rollout_id, sequence, event, actor, at, message)
   VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`;
 
-const savePlan = `
-  INSERT INTO rollout_sentinels (rollout_id, sentinel_id, wave, previous_image, updated_at)
-  SELECT $1::text, id, wave, previous_image, now()
+// Region and labels are those of the list that the rollout was frozen from, which is in the table by now.
+const saveMembers = `
+  INSERT INTO rollout_sentinels (rollout_id, sentinel_id, wave, previous_image, outcome, reason,
+    updated_at, region, labels)
+  SELECT $1, t.id, t.wave, t.previous_image, $5, $6, now(), n.region, nullif(n.labels, '{}')
   FROM unnest($2::integer[], $3::text[], $4::text[]) AS t (wave, id, previous_image)
-  ON CONFLICT DO NOTHING`;
-
-const saveLeftOut = `
-  INSERT INTO rollout_sentinels (rollout_id, sentinel_id, wave, previous_image, outcome, reason, updated_at)
-  SELECT $1::text, id, 0, '', 'left_out', $3::text, now() FROM unnest($2::text[]) AS t (id)
+    LEFT JOIN sentinels AS n ON n.id = t.id
   ON CONFLICT DO NOTHING`;
 
 /** The rank of an outcome in writes without a sequence: of late results, which undo nothing. */
@@ -216,7 +219,8 @@ const orderedMs = `
 const changesAfter = `
   CASE WHEN s.outcome IS NOT DISTINCT FROM t.outcome THEN s.changes
     ELSE (CASE WHEN jsonb_array_length(s.changes) < ${maxChanges} THEN s.changes ELSE s.changes - 0 END)
-      || jsonb_build_array(jsonb_build_array(t.outcome, ${msOf("$5::timestamptz")}, ${orderedMs})) END`;
+      || jsonb_build_array(jsonb_build_array(t.outcome, ${msOf("$5::timestamptz")}, ${orderedMs})
+        || CASE WHEN t.of_fleet THEN '[true]' ELSE '[]' END::jsonb) END`;
 
 // A failure is replaced by the success of a retry, and a success by a failure in its soak: the later write counts, by
 // the rollout's sequence. Without ANY the planner, which knows nothing of a new rollout, would read all of its rows.
@@ -229,7 +233,7 @@ const saveOutcomes = `
       sequence = coalesce($6::bigint, s.sequence), changes = ${changesAfter},
       failure = CASE WHEN t.outcome = 'failed' THEN coalesce(t.reason, 'unknown')
         WHEN t.outcome IN ('reverted', 'not_reverted') THEN s.failure END
-    FROM unnest($2::text[], $3::text[], $4::text[]) AS t (id, outcome, reason)
+    FROM unnest($2::text[], $3::text[], $4::text[], $11::boolean[]) AS t (id, outcome, reason, of_fleet)
       LEFT JOIN sentinels AS n ON n.id = t.id
     WHERE s.rollout_id = $1 AND s.sentinel_id = ANY($2) AND s.sentinel_id = t.id
       AND (s.outcome, s.reason) IS DISTINCT FROM (t.outcome, t.reason)
@@ -270,6 +274,7 @@ const selectCompleted = `
 
 // biome-ignore lint/suspicious/noExplicitAny: a row with the columns of the query above
 function toRollout(row: any): RolloutHistory["rollouts"][number] {
+  const { current_wave, total_waves, total, succeeded, failed, reverted } = row;
   return {
     rollout_id: row.id,
     image: row.image,
@@ -284,12 +289,7 @@ function toRollout(row: any): RolloutHistory["rollouts"][number] {
     ...(row.gate_checks !== null && { gate_checks: row.gate_checks }),
     started_by: row.started_by,
     wave_percentages: row.wave_percentages,
-    current_wave: row.current_wave,
-    total_waves: row.total_waves,
-    total: row.total,
-    succeeded: row.succeeded,
-    failed: row.failed,
-    reverted: row.reverted,
+    ...{ current_wave, total_waves, total, succeeded, failed, reverted },
     failed_before: row.failed_before,
     left_out: row.left_out,
     started_at: row.started_at.toISOString(),

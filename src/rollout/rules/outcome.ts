@@ -21,8 +21,14 @@ export type DeployOutcome = {
 /** `isDown`: it is unavailable already, so that its deploy costs nothing. */
 export type Target = { index: number; id: string; image: string; isDown?: true };
 
-/** One mark that a result has changed. */
-export type OutcomeChange = { id: string; from: string; to: string; reason?: string };
+/** One mark that a result has changed; `ofFleet`: it failed because the fleet's API failed. */
+export type OutcomeChange = {
+  id: string;
+  from: string;
+  to: string;
+  reason?: string;
+  ofFleet?: true;
+};
 
 export function emptyOutcome(batch: Batch): Outcome {
   return { marks: ".".repeat(batch.ids.length), reasons: {}, ofFleet: [], open: false };
@@ -74,14 +80,15 @@ function imageFor(batch: Batch, index: number, run: { kind: RunKind; image: stri
 /** The mark of each member with a result, and its reason. */
 export function marksOf(
   { ids }: Pick<Batch, "ids">,
-  { marks, reasons }: Pick<Outcome, "marks" | "reasons">,
+  { marks, reasons, ofFleet = [] }: Pick<Outcome, "marks" | "reasons"> & Partial<Outcome>,
 ): OutcomeChange[] {
   return ids.flatMap((id, i): OutcomeChange[] => {
     const to = marks[i] ?? ".";
     if (to === ".") return [];
     // An id may be the name of a property that every object has.
     const reason = Object.hasOwn(reasons, id) ? reasons[id] : undefined;
-    return [{ id, from: ".", to, ...(reason !== undefined && { reason }) }];
+    const isOfFleet = to === "f" && ofFleet.includes(id) && { ofFleet: true as const };
+    return [{ id, from: ".", to, ...(reason !== undefined && { reason }), ...isOfFleet }];
   });
 }
 
@@ -105,7 +112,8 @@ export function applyResults(
     marks[result.index] = to;
     if (result.reason === undefined) reasons.delete(id);
     else reasons.set(id, result.reason);
-    changes.push({ id, from, to, ...(result.reason && { reason: result.reason }) });
+    const { reason, ofFleet } = result;
+    changes.push({ id, from, to, ...(reason && { reason }), ...(ofFleet && { ofFleet }) });
   }
   const kept = {
     marks: marks.join(""),

@@ -23,13 +23,9 @@ export type BatchStep = { n: number; batch: Pick<Batch, "wave" | "ids">; after: 
 function tallyOf(batch: Pick<Batch, "ids">, outcome: Results): Tally {
   const marks = marksOf(batch, outcome);
   const count = (mark: string) => marks.filter(({ to }) => to === mark).length;
-  const ofFleet = marks.filter((mark) => isOfFleet(mark, outcome)).length;
+  // It says nothing about the image.
+  const ofFleet = marks.filter((mark) => mark.ofFleet === true).length;
   return { s: count("s"), f: count("f"), r: count("r"), n: count("n"), x: count("x"), ofFleet };
-}
-
-/** True if a deploy failed because of the fleet's API, which says nothing about the image. */
-function isOfFleet({ id, to }: OutcomeChange, { ofFleet }: Results): boolean {
-  return to === "f" && ofFleet.includes(id);
 }
 
 type Counts = Pick<

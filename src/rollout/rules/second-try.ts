@@ -30,14 +30,15 @@ export function withFailures(
   outcome: Outcome,
   strays: readonly Stray[],
 ): { outcome: Outcome; changes: OutcomeChange[] } {
-  const { astray = [], ofFleet } = outcome;
+  const { astray = [], ofFleet: before } = outcome;
   const found = new Map(strays.map((stray) => [stray.id, stray]));
   const changes = batch.ids.flatMap((id, i): OutcomeChange[] => {
-    const reason = found.get(id)?.reason;
+    const { reason, ofFleet } = found.get(id) ?? {};
     const from = outcome.marks[i] ?? "";
     // A failure of this kind is reported again: the earlier call may have been killed before its end.
     const isStray = from === "s" || (from === "f" && astray.includes(id));
-    return reason !== undefined && isStray ? [{ id, from, to: "f", reason }] : [];
+    if (reason === undefined || !isStray) return [];
+    return [{ id, from, to: "f", reason, ...(ofFleet && { ofFleet }) }];
   });
   const failed = new Map(changes.map(({ id, reason = "" }) => [id, reason]));
   const marks = [...outcome.marks].map((mark, i) => (failed.has(batch.ids[i] ?? "") ? "f" : mark));
@@ -47,7 +48,7 @@ export function withFailures(
     marks: marks.join(""),
     reasons: Object.fromEntries(reasons),
     astray: [...new Set([...astray, ...failed.keys()])],
-    ofFleet: ofFleetAfter(ofFleet, failed, found),
+    ofFleet: ofFleetAfter(before, failed, found),
   };
   return { outcome: changed, changes };
 }

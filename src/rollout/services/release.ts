@@ -15,6 +15,7 @@ import {
   type WedgedCall,
 } from "#rollout/internal.ts";
 import { rolloutPromotions } from "#rollout/promotions/store.ts";
+import { rolloutReplay } from "#rollout/replay/service.ts";
 import { rolloutWindows } from "#rollout/windows/store.ts";
 
 /** The services whose invocations block a rollout when they cannot continue. */
@@ -29,6 +30,7 @@ export const releasedServices: readonly string[] = [
   rolloutWindows.name,
   rolloutPins.name,
   rolloutPromotions.name,
+  rolloutReplay.name,
   sentinelService.name,
 ];
 

@@ -26,6 +26,7 @@ const rights: Record<string, Record<string, string>> = {
     RolloutWindows: "List",
     RolloutPins: "List",
     RolloutPromotions: "List",
+    RolloutReplay: "Replay",
     FleetService: "List",
     CronService: "Status",
     CheckReads: "List History Chart Summary Episodes Replay",

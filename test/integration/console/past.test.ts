@@ -106,6 +106,27 @@ describe.skipIf(!hasBrowser)("the past of a rollout", () => {
       .toMatch(/There are no results of Liveness|p95/);
   });
 
+  it("is replayed against a policy that is pasted, whose faults are said", async () => {
+    const { page } = await console.open(`/history/${id}`);
+    const panel = page.getByRole("region", { name: "Would this policy have stopped it?" });
+    const policy = panel.getByRole("textbox", { name: "Policy, as JSON" });
+    const replay = async (text: string) => {
+      await policy.fill(text);
+      await panel.getByRole("button", { name: "Try this policy" }).click();
+    };
+
+    await replay('{"max_failed": {"in_all": 1}}');
+    await panel.getByText("It would have completed in wave 1 of 1").waitFor();
+    await panel.getByText("20 sentinels ordered to run the image, 0 fewer than really").waitFor();
+    await replay("{}");
+    await panel.getByText("It would have paused in wave 1 of 1").waitFor();
+    await replay('{"max_fail": 1}');
+    await panel.getByText("did you mean max_failed?").waitFor();
+    await replay("no");
+    await panel.getByText("This is no JSON object.").waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+  });
+
   it("is played from its start to its end, unless it is stopped", async () => {
     const { page } = await console.open(`/history/${id}`);
     await waitForLegend(page, "Failed 1, Reverted 19");

@@ -13,6 +13,7 @@ import { signActor } from "#kernel/actor.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
+import { createReadRuns } from "#monitor/results/runs.ts";
 import { type RolloutHandlerName, singletonKey } from "#rollout/contract.ts";
 import { type ResolveImage, requireOperator } from "#rollout/fleets.ts";
 import { rolloutObject } from "#rollout/internal.ts";
@@ -145,6 +146,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
           whyOff: (check) => options.whyOff?.(check) ?? [],
         }),
         readChecks: createReadGate(database, { failedAtPercent: 0 }),
+        readRuns: createReadRuns(database, { failedAtPercent: 0 }),
         database,
         actorKey,
         endInvocations: async () => {},

@@ -8,6 +8,7 @@ import { type Fleet, redraw } from "#console/web/live.ts";
 import { Missing, Notice, Waiting } from "#console/web/parts/blocks.tsx";
 import { Latency } from "#console/web/past/latency.tsx";
 import { marksAt, openPast } from "#console/web/past/moments.ts";
+import { Replay } from "#console/web/past/replay.tsx";
 import { Timeline } from "#console/web/past/timeline.tsx";
 import { useMoment } from "#console/web/past/use-moment.ts";
 import { EvidencePanel } from "#console/web/rollout/evidence.tsx";
@@ -58,6 +59,9 @@ export function PastRolloutPage() {
           />
         </div>
         <div class="stack">
+          {(detail.ended_at !== null || detail.status.state === "paused") && (
+            <Replay key={id} id={id} />
+          )}
           <ChoicePanel policy={detail.status.policy} />
           <EvidencePanel status={detail.status} />
           <ApprovalsPanel status={detail.status} />
