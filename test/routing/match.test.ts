@@ -31,6 +31,13 @@ describe("the routes of src/routing/routes.ts", () => {
   });
 });
 
+it("the simulation says of a route with times that Alertmanager may hold its alerts back", () => {
+  const activeTimes = [{ from: "09:00", until: "17:00", timezone: "UTC" }];
+  const found = simulate({ source: "metrics", labels: {} }, [aRoute({ activeTimes })]);
+
+  expect(found.routes[0]?.because).toContain("; Alertmanager may hold it back");
+});
+
 describe("a condition", () => {
   const holds = (condition: Condition, labels: Record<string, string>) => {
     const sources = [{ source: "metrics", conditions: [condition] }];

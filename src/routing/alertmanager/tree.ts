@@ -151,7 +151,7 @@ function buildReceivers(delivery: Delivery, { routes, nameOf }: Table): object[]
 }
 
 /** In the order to try them, paging ones first: an alert that several take is sent once, with a pager's timings. */
-export function routesOf(source: AlertSource, routes: readonly AlertRoute[]): AlertRoute[] {
+function routesOf(source: AlertSource, routes: readonly AlertRoute[]): AlertRoute[] {
   const taking = routes.filter((route) => entriesOf(source, route).length > 0);
   const isPaging = ({ escalation }: AlertRoute) => escalation !== null;
   return [...taking.filter(isPaging), ...taking.filter((route) => !isPaging(route))];
