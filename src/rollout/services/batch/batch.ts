@@ -4,7 +4,16 @@ import type { DeployStart, FindOrdered, StartDeploys } from "#fleet/deploys/cont
 import { keyOf } from "#rollout/fleets.ts";
 import { type BatchRun, rolloutBatch, rolloutObject } from "#rollout/internal.ts";
 import type { DeployOutcome, Target } from "#rollout/rules/outcome.ts";
-import { abandon, deploy, deployIdOf, type Event, start, stopEvent, toEvent } from "./events.ts";
+import {
+  abandon,
+  deploy,
+  deployIdOf,
+  type Event,
+  start,
+  stopEvent,
+  toEvent,
+  warn,
+} from "./events.ts";
 import { PinWatch, type ReadPinned } from "./pin-watch.ts";
 
 /** The time after which results of quick deploys are recorded, unless the batch ends before or one has failed. */
@@ -249,10 +258,7 @@ class BatchWork {
     this.#inFlight.delete(target.index);
     this.#unrecorded.push(outcome);
     if (outcome.ok) this.#slots.giveBack();
-    else {
-      const { id: sentinel, image } = target;
-      this.#ctx.console.warn("sentinel deploy failed", { sentinel, image, reason: outcome.reason });
-    }
+    else warn(this.#ctx, event);
     if (wasKilled) abandon(this.#ctx, event);
   }
 

@@ -120,3 +120,12 @@ export function abandon(
   const reason = outcome.reason ?? "cancelled";
   ctx.sendClient(sentinelService, target.id).Abandon({ image: target.image, reason });
 }
+
+/** Logs a deploy that has failed. */
+export function warn(
+  ctx: Context,
+  { target, outcome }: { target: Target; outcome: DeployOutcome },
+): void {
+  const { id: sentinel, image } = target;
+  ctx.console.warn("sentinel deploy failed", { sentinel, image, reason: outcome.reason });
+}
