@@ -15,6 +15,7 @@ import {
   warn,
 } from "./events.ts";
 import { PinWatch, type ReadPinned } from "./pin-watch.ts";
+import { Slots } from "./slots.ts";
 
 /** The time after which results of quick deploys are recorded, unless the batch ends before or one has failed. */
 const recordAfterMs = 1_000;
@@ -278,29 +279,5 @@ class BatchWork {
     if (!wasKilled || ++this.#killedRecords > recordAttempts) return;
     this.#unrecorded = [...this.#beingRecorded, ...this.#unrecorded];
     this.#isClosed = false;
-  }
-}
-
-/** Counts how many more sentinels may become unavailable, by deploys in flight and those that failed. */
-class Slots {
-  #free: number;
-
-  /** `free`: undefined: there is no limit. Negative: more are unavailable than may be. */
-  constructor(free = Number.POSITIVE_INFINITY) {
-    this.#free = free;
-  }
-
-  /** One that is unavailable already can always be deployed. */
-  mayTake(target: Target | undefined): target is Target {
-    return target !== undefined && (target.isDown === true || this.#free > 0);
-  }
-
-  take({ isDown }: Target): void {
-    if (isDown !== true) this.#free--;
-  }
-
-  /** A deploy has succeeded: its sentinel is available. After a failure it is not. */
-  giveBack(): void {
-    this.#free++;
   }
 }
