@@ -18,8 +18,8 @@ import { listening } from "#kernel/server.ts";
 import type { MissingOfJob } from "#monitor/rules/own-jobs.ts";
 import { defaultPolicy } from "#rollout/config.ts";
 import { type RolloutFleet, requireOperator } from "#rollout/fleets.ts";
+import type { GateTargets } from "#rollout/gates/kind.ts";
 import { rolloutObject } from "#rollout/internal.ts";
-import type { GateChecks } from "#rollout/rules/start.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import { startAlertRoutes } from "#routing/incident/services.ts";
 import { createStatusReads } from "#status/service.ts";
@@ -135,7 +135,7 @@ function identityKeys({ restate }: Config, credentials: Credentials): string[] {
   return readIdentityKeys({ restate });
 }
 
-async function readGateChecks({ readDefinitions, whyOff }: Results): Promise<GateChecks> {
+async function readGateTargets({ readDefinitions, whyOff }: Results): Promise<GateTargets> {
   const { apiChecks } = await readDefinitions();
   const checks = new Map(apiChecks.map((check) => [check.id, check]));
   return {
@@ -181,8 +181,8 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       orders: store,
       startDeploys: createStartDeploys(byName(fleets, (one) => one)),
       findOrdered: store.findOrdered,
-      readGateChecks: () => readGateChecks(results),
-      readChecks: results.readGate,
+      readGateTargets: () => readGateTargets(results),
+      gateTools: { readChecks: results.readGate },
       database,
       registry: base.registry,
       endInvocations,

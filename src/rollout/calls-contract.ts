@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { CiEvidence } from "#ci/contract.ts";
 import { isClean } from "#kernel/text.ts";
-import { Gate, OnFailure, Policy, waitReasons } from "./policy-contract.ts";
+import { Gate } from "./gates/contract.ts";
+import { OnFailure, Policy, waitReasons } from "./policy-contract.ts";
 import { Reason } from "./values-contract.ts";
 
 export const EmptyRequest = z.strictObject({}).meta({ title: "EmptyRequest", examples: [{}] });
@@ -84,7 +85,8 @@ export const RolloutPlan = z.object({
   warnings: z.array(z.string()).default([]),
   /** Percentages whose wave would add no sentinel to the wave that is named. */
   merged: z.array(z.object({ percentage: z.int(), wave: z.int() })).default([]),
-  gate: Gate.nullable().default(null),
+  /** The gates before each next wave, `gate` among them. */
+  gates: z.array(Gate).default([]),
   /** The policy of the request, completed from the settings. */
   policy: Policy.default({}),
   /** The limit of unhealthy, failed and in-flight sentinels at one time; null: there is none. */

@@ -12,7 +12,6 @@ import { createPinStore } from "#rollout/choice/store.ts";
 import type { OrderStop } from "#rollout/handlers/stop.ts";
 import { createHistoryObject, createHistoryStore } from "#rollout/history/store.ts";
 import { createPromotionStore, type PromotionStore } from "#rollout/promotions/store.ts";
-import type { GateChecks } from "#rollout/rules/start.ts";
 import { createReadStrays, type ReadWindows } from "#rollout/services/poll.ts";
 import {
   createPinService,
@@ -21,8 +20,8 @@ import {
 } from "#rollout/services/rows.ts";
 import { createWatch } from "#rollout/services/watch.ts";
 import { createWindowStore } from "#rollout/windows/store.ts";
-import type { ReadChecks } from "./conditions/gate.ts";
 import { createFleets, type RolloutFleet } from "./fleets.ts";
+import type { GateTargets, GateTools } from "./gates/kind.ts";
 import { exposeRollouts } from "./history/metrics.ts";
 import { createRolloutObject } from "./object.ts";
 import type { RowStore } from "./row-store.ts";
@@ -38,9 +37,8 @@ export type RolloutParts = {
   fleets: readonly RolloutFleet[];
   /** Returns those of these sentinels that are known. */
   readMembers: (ids: readonly string[]) => Promise<FleetMember[]>;
-  /** Reads reports of checks since a time. */
-  readChecks: ReadChecks;
-  readGateChecks: () => Promise<GateChecks>;
+  gateTools: GateTools;
+  readGateTargets: () => Promise<GateTargets>;
   orders: OrderStop;
   startDeploys: StartDeploys;
   findOrdered: FindOrdered;
@@ -55,7 +53,7 @@ export type RolloutParts = {
 };
 
 export function createRolloutServices(parts: RolloutParts) {
-  const { readChecks, readGateChecks, orders, listForMs = 30_000 } = parts;
+  const { gateTools: tools, readGateTargets, orders, listForMs = 30_000 } = parts;
   const readActor = createReadActor(parts.actorKey ?? randomBytes(32));
   const fleets = createFleets(parts.fleets);
   const access = { readActor, fleets };
@@ -72,7 +70,7 @@ export function createRolloutServices(parts: RolloutParts) {
   return [
     createRolloutObject({
       fleets,
-      readGateChecks,
+      readGateTargets,
       orders,
       readActor,
       readHistory: history.list,
@@ -84,7 +82,7 @@ export function createRolloutServices(parts: RolloutParts) {
         hasCompleted: history.hasCompleted,
       },
     }),
-    createRunService((name) => ({ ...fleets.get(name), readChecks, readStrays, readWindows })),
+    createRunService((name) => ({ ...fleets.get(name), tools, readStrays, readWindows })),
     createBatchService({
       readPinned: createReadPinned(readPins, parts.readMembers),
       startDeploys: parts.startDeploys,

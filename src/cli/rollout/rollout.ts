@@ -10,7 +10,8 @@ import {
   type RolloutRequest,
   type RolloutStatus,
 } from "#rollout/contract.ts";
-import { type Approvals, Gate, type OnFailure, type Policy } from "#rollout/policy-contract.ts";
+import { CheckGate } from "#rollout/gates/contract.ts";
+import type { Approvals, OnFailure, Policy } from "#rollout/policy-contract.ts";
 import type { Limit } from "#rollout/values-contract.ts";
 import { callAndPoll, exitCodeOf, isStopped, poll, type StartCall } from "./follow.ts";
 import { createProgress, type Progress, planOf, sizesOf } from "./progress.ts";
@@ -139,9 +140,9 @@ function choiceOf(options: ChoiceOptions): Policy {
   };
 }
 
-function gateOf({ gate: checks, gateCleanRuns, gateTimeout }: StartOptions): Gate | undefined {
+function gateOf({ gate: checks, gateCleanRuns, gateTimeout }: StartOptions): CheckGate | undefined {
   if (checks !== undefined) {
-    return Gate.parse({ checks, clean_runs: gateCleanRuns, timeout_seconds: gateTimeout });
+    return CheckGate.parse({ checks, clean_runs: gateCleanRuns, timeout_seconds: gateTimeout });
   }
   if (gateCleanRuns === undefined && gateTimeout === undefined) return undefined;
   throw usageError("--gate-clean-runs and --gate-timeout need --gate, which names the checks");

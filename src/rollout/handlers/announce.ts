@@ -64,6 +64,9 @@ function save(
 
 function shownOf(head: RolloutHead): HistoryEntry["shown"] & { reason?: string } {
   const { reason, cause, outcome, waiting_for, until, policy = {}, ci } = toStatus(head);
+  const gateChecks = (head.gates ?? []).flatMap((gate) =>
+    gate.kind === "checks" ? gate.checks : [],
+  );
   return {
     outcome: outcome ?? null,
     waitingFor: waiting_for ?? null,
@@ -76,7 +79,7 @@ function shownOf(head: RolloutHead): HistoryEntry["shown"] & { reason?: string }
     })),
     leftOut: head.leftOut ?? 0,
     failedBefore: Math.max(0, (head.failedBefore ?? 0) - head.failed),
-    ...(head.gate !== undefined && { gateChecks: head.gate.checks }),
+    ...(gateChecks.length > 0 && { gateChecks }),
     ...(reason !== undefined && { reason }),
     ...(cause !== undefined && { cause }),
     ...(until !== undefined && { until }),

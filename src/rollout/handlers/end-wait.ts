@@ -7,6 +7,7 @@ import { toIso } from "#kernel/time.ts";
 import { isPersonal } from "#kernel/words.ts";
 import type { ApproveRequest, SkipRequest } from "#rollout/calls-contract.ts";
 import type { Wait } from "#rollout/conditions/condition.ts";
+import { dueGates } from "#rollout/conditions/gate.ts";
 import { nextOf } from "#rollout/conditions/next.ts";
 import { isLookDue } from "#rollout/conditions/soak.ts";
 import {
@@ -68,11 +69,11 @@ async function waitInstruction(
     action: "wait",
     image: head.image,
     ...(finishedWave !== undefined && { finishedWave }),
-    sinceMs: Date.parse(since),
+    facts: { sinceMs: Date.parse(since) },
     round,
     sleepMs,
     windowsEpoch: await readWindowsEpoch(ctx),
-    ...(head.gateStatus !== undefined && head.gate !== undefined && { gate: head.gate }),
+    gates: dueGates(head),
     ...(isSoaked && { soaks: true }),
   };
 }

@@ -4,9 +4,11 @@ import type { FleetMember, ReasonCode } from "#fleet/contract.ts";
 import { unlessLate } from "#kernel/async.ts";
 import { compareImages } from "#kernel/image-reference.ts";
 import { readPatiently } from "#kernel/read-now.ts";
-import type { ReadChecks } from "#rollout/conditions/gate.ts";
+import type { DueGate } from "#rollout/conditions/gate.ts";
 import { wakeSignal } from "#rollout/conditions/wait.ts";
 import type { Fleets, ListFleet } from "#rollout/fleets.ts";
+import type { GateTools, WaveFacts } from "#rollout/gates/kind.ts";
+import { type GateReading, kindOf } from "#rollout/gates/registry.ts";
 import type { Advance, Readings, Run, Unhealthy, WaitInstruction } from "#rollout/internal.ts";
 import type { Stray } from "#rollout/rules/second-try.ts";
 import { type Openings, openingsAt } from "#rollout/windows/calendar.ts";
@@ -57,8 +59,7 @@ export type ReadWindows = (fleet: string) => Promise<RolloutWindow[]>;
 export type PollSettings = {
   /** The fleet's name. */
   name: string;
-  /** Reads reports of checks since a time. */
-  readChecks: ReadChecks;
+  tools: GateTools;
   readStrays: ReadStrays;
   readWindows: ReadWindows;
   listFleet: ListFleet;
@@ -102,18 +103,18 @@ export async function poll(ctx: Context, at: PollContext | Wait): Promise<{ look
 }
 
 async function readConditions(ctx: Context, at: PollContext | Wait): Promise<Readings> {
-  const { name, readChecks, readStrays, readWindows, listFleet } = at.settings;
+  const { name, readStrays, readWindows, listFleet } = at.settings;
   const {
     rolloutId,
     windowsEpoch,
-    gate,
+    gates = [],
     soaks,
     image,
-    sinceMs,
+    facts,
   }: PollContext & Partial<WaitInstruction> = at;
   const atMs = Date.now();
-  const [reports, strays, windows, fleet] = await Promise.all([
-    gate === undefined ? null : orNull(ctx, () => readChecks(gate.checks, sinceMs ?? atMs)),
+  const [read, strays, windows, fleet] = await Promise.all([
+    facts === undefined ? [] : readGates(ctx, { gates, facts, tools: at.settings.tools }),
     soaks !== true || image === undefined
       ? null
       : orNull(ctx, () => readStrays({ fleet: name, rolloutId, image })),
@@ -124,7 +125,24 @@ async function readConditions(ctx: Context, at: PollContext | Wait): Promise<Rea
       ? orNull(ctx, async () => unhealthyOf(await readPatiently(readLimitMs, listFleet)))
       : null,
   ]);
-  return { atMs, reports, strays, windows, windowsEpoch, fleet };
+  return { atMs, gates: read, strays, windows, windowsEpoch, fleet };
+}
+
+/** A sleep may end a little early. */
+const earlyMs = 250;
+
+/** A gate that is not due yet is read at a later poll: what is polled for others must not hurry it. */
+function readGates(
+  ctx: Context,
+  { gates, facts, tools }: { gates: readonly DueGate[]; facts: WaveFacts; tools: GateTools },
+): Promise<GateReading[]> {
+  return Promise.all(
+    gates.map(async ({ gate, dueMs, attempt }) => {
+      const isDue = Date.now() + earlyMs >= dueMs;
+      const read = () => kindOf(gate).read(gate, tools, { ...facts, attempt });
+      return { name: gate.name, found: isDue ? await orNull(ctx, read) : null };
+    }),
+  );
 }
 
 /** The maximal number of ids: a journal must not grow with a fleet that is down. */

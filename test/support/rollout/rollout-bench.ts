@@ -140,11 +140,11 @@ export async function startRolloutBench(options: BenchOptions = {}) {
         orders: store,
         startDeploys: options.starting?.(startDeploys) ?? startDeploys,
         findOrdered: store.findOrdered,
-        readGateChecks: async () => ({
+        readGateTargets: async () => ({
           known: ["verify-key", "rate-limit", "liveness"],
           whyOff: (check) => options.whyOff?.(check) ?? [],
         }),
-        readChecks: createReadGate(database, { failedAtPercent: 0 }),
+        gateTools: { readChecks: createReadGate(database, { failedAtPercent: 0 }) },
         database,
         actorKey,
         endInvocations: async () => {},

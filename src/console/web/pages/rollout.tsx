@@ -15,7 +15,7 @@ import { tabTitleOf } from "#console/web/rollout/title.ts";
 import { Waves } from "#console/web/rollout/waves.tsx";
 import { Link, useTitle } from "#console/web/router.tsx";
 import { Health } from "#console/web/status/health.tsx";
-import type { GateStatus } from "#rollout/policy-contract.ts";
+import type { GateStatus } from "#rollout/gates/contract.ts";
 
 export function RolloutPage() {
   const now = rollout.value;
