@@ -96,6 +96,8 @@ CREATE TABLE rollouts (
   fleet            text NOT NULL DEFAULT 'singleton',
   -- The checks of the gate between the waves: what is shown beside its past first; null: it has none.
   gate_checks      text[],
+  -- The last readings of the gates before the newest of its waves that had some; null: none had.
+  gate             jsonb,
   -- How many sentinels have failed, also after a rollback has put them back.
   failed_before    integer NOT NULL DEFAULT 0
 );

@@ -135,11 +135,16 @@ function identityKeys({ restate }: Config, credentials: Credentials): string[] {
   return readIdentityKeys({ restate });
 }
 
-async function readGateTargets({ readDefinitions, whyOff }: Results): Promise<GateTargets> {
+async function readGateTargets(
+  { readDefinitions, whyOff }: Results,
+  { readChannels }: Pick<ProgramDefinitions, "readChannels">,
+): Promise<Omit<GateTargets, "hasPrometheus">> {
   const { apiChecks } = await readDefinitions();
+  const channels = await readChannels();
   const checks = new Map(apiChecks.map((check) => [check.id, check]));
   return {
     known: [...checks.keys()],
+    webhooks: channels.flatMap(({ id, kind }) => (kind === "webhook" ? id : [])),
     whyOff: (id) => {
       const check = checks.get(id);
       return check === undefined ? [] : whyOff(check);
@@ -181,8 +186,8 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       orders: store,
       startDeploys: createStartDeploys(byName(fleets, (one) => one)),
       findOrdered: store.findOrdered,
-      readGateTargets: () => readGateTargets(results),
-      gateTools: { readChecks: results.readGate },
+      readGateTargets: () => readGateTargets(results, parts.definitions),
+      gateTools: { readChecks: results.readGate, askWebhook: parts.alerts.askWebhook },
       database,
       registry: base.registry,
       endInvocations,
@@ -232,6 +237,7 @@ function requireOperatorOf(fleets: readonly RunningFleet[], actor: Actor, name: 
 
 function toRolloutFleet(base: Base, one: RunningFleet): RolloutFleet {
   const { name, rollout, listing, deployTimeoutMs, operators } = one;
+  const { prometheus_url: url, prometheus_token: token } = rollout;
   return {
     name,
     listFleet: listing.list,
@@ -241,5 +247,6 @@ function toRolloutFleet(base: Base, one: RunningFleet): RolloutFleet {
     maxParallel: rollout.max_parallel,
     deployTimeoutMs,
     operators,
+    ...(url !== "" && { prometheus: { url, token } }),
   };
 }

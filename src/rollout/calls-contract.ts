@@ -43,6 +43,9 @@ export type SkipRequest = z.infer<typeof SkipRequest>;
 export const ApproveRequest = z
   .strictObject({
     reason: Reason.optional(),
+    gate: z.string().max(63).optional().meta({
+      description: "A gate of the kind pause, by its name: confirms it, and approves no wave.",
+    }),
     rollout_id: z.string().max(300).optional().meta({
       description: "The rollout that was seen: another one is not approved, and the call refused.",
     }),

@@ -219,6 +219,8 @@ export const RolloutHistory = z.object({
       policy: Policy.default({}),
       ci: z.array(CiEvidence).optional(),
       gate_checks: z.array(z.string()).optional(),
+      /** The gates before the newest of its waves that had some, as they were last announced. */
+      gate: GateStatus.optional(),
       started_by: z.string().nullable(),
       wave_percentages: z.array(z.int()),
       current_wave: z.int(),

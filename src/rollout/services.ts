@@ -22,6 +22,7 @@ import { createWatch } from "#rollout/services/watch.ts";
 import { createWindowStore } from "#rollout/windows/store.ts";
 import { createFleets, type RolloutFleet } from "./fleets.ts";
 import type { GateTargets, GateTools } from "./gates/kind.ts";
+import { createQueryPrometheus } from "./gates/query-prometheus.ts";
 import { exposeRollouts } from "./history/metrics.ts";
 import { createRolloutObject } from "./object.ts";
 import type { RowStore } from "./row-store.ts";
@@ -37,8 +38,8 @@ export type RolloutParts = {
   fleets: readonly RolloutFleet[];
   /** Returns those of these sentinels that are known. */
   readMembers: (ids: readonly string[]) => Promise<FleetMember[]>;
-  gateTools: GateTools;
-  readGateTargets: () => Promise<GateTargets>;
+  gateTools: Omit<GateTools, "queryPrometheus">;
+  readGateTargets: () => Promise<Omit<GateTargets, "hasPrometheus">>;
   orders: OrderStop;
   startDeploys: StartDeploys;
   findOrdered: FindOrdered;
@@ -82,7 +83,11 @@ export function createRolloutServices(parts: RolloutParts) {
         hasCompleted: history.hasCompleted,
       },
     }),
-    createRunService((name) => ({ ...fleets.get(name), tools, readStrays, readWindows })),
+    createRunService((name) => {
+      const fleet = fleets.get(name);
+      const queryPrometheus = createQueryPrometheus(fleet.prometheus);
+      return { ...fleet, tools: { ...tools, queryPrometheus }, readStrays, readWindows };
+    }),
     createBatchService({
       readPinned: createReadPinned(readPins, parts.readMembers),
       startDeploys: parts.startDeploys,

@@ -61,6 +61,8 @@ export type WaveWait = {
   skipsWindows?: true;
   /** True if it waits for the start that the request asks for. */
   isForStart?: true;
+  /** True if it waits for somebody who confirms a gate. */
+  asksPeople?: true;
 };
 
 /** `run`: the run that launched it, perhaps not the current one. */

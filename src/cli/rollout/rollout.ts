@@ -14,6 +14,7 @@ import { CheckGate } from "#rollout/gates/contract.ts";
 import type { Approvals, OnFailure, Policy } from "#rollout/policy-contract.ts";
 import type { Limit } from "#rollout/values-contract.ts";
 import { callAndPoll, exitCodeOf, isStopped, poll, type StartCall } from "./follow.ts";
+import { readGatesFile } from "./gates-file.ts";
 import { createProgress, type Progress, planOf, sizesOf } from "./progress.ts";
 import { reportHistory, reportRollback, reportStatus, withFleetOption } from "./report.ts";
 import { reportPlan } from "./report-plan.ts";
@@ -57,6 +58,7 @@ export type StartOptions = GlobalOptions & {
   gate?: string[];
   gateCleanRuns?: number;
   gateTimeout?: number;
+  gates?: string;
   maxFailed?: Limit;
   maxFailedPerWave?: Limit;
   onFailure?: OnFailure;
@@ -109,8 +111,9 @@ export async function resumeRollout(options: ResumeOptions): Promise<number> {
 }
 
 function requestOf(image: string, options: StartOptions): RolloutRequest {
-  const wave_percentages = options.waves;
-  return { image: image.trim(), wave_percentages, gate: gateOf(options), ...policyOf(options) };
+  const gates = readGatesFile(options.gates);
+  const waves = { wave_percentages: options.waves, gate: gateOf(options), gates };
+  return { image: image.trim(), ...waves, ...policyOf(options) };
 }
 
 function policyOf(options: StartOptions): Policy {
@@ -271,18 +274,16 @@ export async function skipWait(options: GlobalOptions & { reason: string }): Pro
   return showAnswer(await connect(options).rollout("Skip", { reason }), options);
 }
 
-type ApproveOptions = GlobalOptions & { reason?: string; wave?: number; rollout?: string };
+type ApproveOptions = GlobalOptions &
+  Partial<{ reason: string; wave: number; rollout: string; gate: string }>;
 
 /** Approves the pending wave, unless the options name one: a wave that is pending later is not approved. */
 export async function approveWave(options: ApproveOptions): Promise<number> {
-  const { reason } = options;
+  const { reason, gate } = options;
   const connection = connect(options);
   const { rollout_id, current_wave } = await connection.rollout("Status", {});
-  const body = {
-    wave: options.wave ?? current_wave + 1,
-    rollout_id: options.rollout ?? rollout_id ?? "",
-    ...(reason !== undefined && { reason }),
-  };
+  const wave = options.wave ?? current_wave + 1;
+  const body = { reason, gate, wave, rollout_id: options.rollout ?? rollout_id ?? "" };
   return showAnswer(await connection.rollout("Approve", body), options);
 }
 

@@ -12,7 +12,8 @@ export const evaluateGate: Condition = ({ head, next, nowMs }) => {
   const failed = found.find(({ verdict }) => verdict === "fail");
   if (failed !== undefined) {
     const reason = `the gate is closed: ${labelled(failed)}`;
-    return { action: "stop", cause: "gate", reason, isOfImage: true };
+    const rollsBack = failed.rollsBack === true && { rollsBack: true as const };
+    return { action: "stop", cause: "gate", reason, isOfImage: true, ...rollsBack };
   }
   const pending = found.filter(({ verdict }) => verdict !== "pass");
   if (pending.length === 0 || next.kind === "end") return start;
@@ -23,7 +24,10 @@ export const evaluateGate: Condition = ({ head, next, nowMs }) => {
   }
   const reason = `waits for ${pending.map(waitWords).join("; ")}`;
   const untilMs = Math.min(...pending.map(({ endMs }) => endMs));
-  return { action: "wait", waitingFor: "gate", reason, untilMs };
+  const asksPeople = pending.some((one) => one.asksPeople === true) && {
+    asksPeople: true as const,
+  };
+  return { action: "wait", waitingFor: "gate", reason, untilMs, ...asksPeople };
 };
 
 function gatesAt({ gateStatus, gates = [], wait }: RolloutHead, nowMs: number): EvaluatedGate[] {

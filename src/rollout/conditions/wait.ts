@@ -1,6 +1,7 @@
 /** The time between the end of a wave and the next thing that starts. Pure. */
 import { toIso } from "#kernel/time.ts";
 import type { PauseCause } from "#rollout/contract.ts";
+import type { NamedGate } from "#rollout/gates/contract.ts";
 import { closeGates } from "#rollout/gates/registry.ts";
 import type { WaitReason } from "#rollout/policy-contract.ts";
 import type { RolloutHead, WaveProgress, WaveWait } from "#rollout/state.ts";
@@ -39,7 +40,7 @@ export function beginWait(
   const wave = head.waves[ended] as WaveProgress;
   const soakMs = soakSecondsOf(head.policy, wave, head.wavePercentages) * 1_000;
   const isGated = next.kind === "wave" || soakMs > 0;
-  const gates = isGated ? (head.gates ?? []) : [];
+  const gates = isGated ? (head.gates ?? []).filter((gate) => isFor(gate, next)) : [];
   return {
     ...head,
     wait: {
@@ -52,14 +53,23 @@ export function beginWait(
   };
 }
 
+/** After the last wave nothing waits for a confirmation. */
+function isFor({ kind }: NamedGate, next: Next): boolean {
+  return next.kind === "wave" || kind !== "pause";
+}
+
 /** The head with what it waits for now, as Status shows it. */
 export function withVerdict(head: RolloutHead, verdict: Wait): RolloutHead & { wait: WaveWait } {
-  const { waitingFor, reason, untilMs, isForStart } = verdict;
+  const { waitingFor, reason, untilMs, isForStart, asksPeople } = verdict;
   const first: WaveWait = { since: head.updatedAt, round: 0 };
-  const { until: _u, isForStart: _s, ...before } = head.wait ?? first;
+  const { until: _u, isForStart: _s, asksPeople: _a, ...before } = head.wait ?? first;
   const until = untilMs === undefined ? {} : { until: toIso(untilMs) };
   const round = before.round + 1;
-  const shown = { waitingFor, reason, ...until, ...(isForStart === true && { isForStart }) };
+  const shown = {
+    ...{ waitingFor, reason, ...until },
+    ...(isForStart === true && { isForStart }),
+    ...(asksPeople === true && { asksPeople }),
+  };
   return { ...head, wait: { ...before, round, ...shown } };
 }
 
@@ -148,7 +158,7 @@ export function withoutWait(head: RolloutHead): RolloutHead | undefined {
 /** The head that waits for nothing any more, but knows what was skipped until the next thing starts. */
 export function withoutReason({ wait, ...head }: RolloutHead): RolloutHead {
   if (wait === undefined) return head;
-  const { waitingFor: _w, reason: _r, until: _u, isForStart: _s, ...rest } = wait;
+  const { waitingFor: _w, reason: _r, until: _u, isForStart: _s, asksPeople: _a, ...rest } = wait;
   return { ...head, wait: rest };
 }
 

@@ -1,7 +1,9 @@
 /** Gates of a rollout: the rows of a request, and their state from the end of a wave until the next one starts. */
 import { z } from "zod";
+import { Reason } from "#rollout/values-contract.ts";
+import { ConditionText } from "./condition-text.ts";
 
-export type GateProblemCode = "unknown_check" | "check_off";
+export type GateProblemCode = "unknown_check" | "check_off" | "gate_off" | "unknown_channel";
 
 const timeoutSeconds = z.int().min(10).max(86_400).default(600).meta({
   description: "The rollout pauses if the gate is still closed then.",
@@ -38,14 +40,91 @@ const name = z
   .optional()
   .meta({ description: "Default: the kind; `checks-2` for the second of a kind." });
 
+const intervalSeconds = z.int().min(5).max(3_600).default(30);
+
+/** Each reading is a step in the journal of the run. */
+const mostReadings = 1_000;
+
+type Timed = { interval_seconds: number; timeout_seconds: number };
+const hasFewReadings = ({ interval_seconds, timeout_seconds }: Timed) =>
+  timeout_seconds / interval_seconds <= mostReadings;
+const tooMany = {
+  error: `must be at least a ${mostReadings}th of timeout_seconds`,
+  path: ["interval_seconds"],
+};
+
+const PrometheusGate = z
+  .strictObject({
+    kind: z.literal("prometheus"),
+    name,
+    query: z.string().trim().min(1).max(5_000).meta({
+      description: "PromQL, asked at rollout.prometheus_url; a number or an instant vector.",
+    }),
+    pass: ConditionText.optional().meta({
+      description: "A reading passes if each series meets it. Default: if none meets `fail`.",
+    }),
+    fail: ConditionText.optional().meta({
+      description: "A reading fails if any series meets it. Default: if one does not meet `pass`.",
+    }),
+    count: z.int().min(1).max(100).default(3).meta({ description: "Readings that have to pass." }),
+    interval_seconds: intervalSeconds.meta({
+      description: "Between two readings, and from the end of the wave to the first.",
+    }),
+    fail_limit: z.int().min(1).max(100).default(1).meta({
+      description: "Failed readings that close the gate.",
+    }),
+    no_data: z.enum(["inconclusive", "pass", "fail"]).default("inconclusive").meta({
+      description: "What an empty answer and NaN mean. An error never passes.",
+    }),
+    timeout_seconds: timeoutSeconds,
+  })
+  .refine(({ pass, fail }) => pass !== undefined || fail !== undefined, {
+    error: "must have pass, fail or both",
+  })
+  .refine(hasFewReadings, tooMany)
+  .refine(
+    ({ count, interval_seconds, timeout_seconds }) => count * interval_seconds < timeout_seconds,
+    { error: "must be longer than count times interval_seconds", path: ["timeout_seconds"] },
+  );
+
+const WebhookGate = z
+  .strictObject({
+    kind: z.literal("webhook"),
+    name,
+    channel: z.string().min(1).max(200).meta({
+      description: "A channel of the kind webhook in the definitions: its address and its secret.",
+    }),
+    interval_seconds: intervalSeconds.meta({ description: "Between two questions." }),
+    timeout_seconds: timeoutSeconds,
+  })
+  .refine(hasFewReadings, tooMany);
+
+const PauseGate = z.strictObject({
+  kind: z.literal("pause"),
+  name,
+  message: Reason.optional().meta({ description: "What is to be confirmed." }),
+  timeout_seconds: z.int().min(10).max(2_592_000).default(86_400).meta({
+    description: "For so long it waits for `Approve` with its name.",
+  }),
+  on_timeout: z.enum(["continue", "pause", "rollback"]).default("pause"),
+});
+
 export const Gate = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("checks"), name, ...checkFields }),
+  PrometheusGate,
+  WebhookGate,
+  PauseGate,
 ]);
 export type Gate = z.infer<typeof Gate>;
 export type GateKindName = Gate["kind"];
 export type GateOf<Kind extends GateKindName> = Extract<Gate, { kind: Kind }>;
 
-export const gateKinds = ["checks"] as const satisfies readonly GateKindName[];
+const gateKinds = [
+  "checks",
+  "prometheus",
+  "webhook",
+  "pause",
+] as const satisfies readonly GateKindName[];
 
 export const Gates = z
   .array(Gate)
@@ -79,7 +158,7 @@ const CheckState = z.object({
 export type CheckState = z.infer<typeof CheckState>;
 
 /** `inconclusive`: there are readings, and they say neither. It never passes by itself. */
-export const gateVerdicts = ["pending", "pass", "fail", "inconclusive"] as const;
+const gateVerdicts = ["pending", "pass", "fail", "inconclusive"] as const;
 export type GateVerdict = (typeof gateVerdicts)[number];
 
 /** One reading of a gate: the value in words, and its verdict alone. */
@@ -124,6 +203,8 @@ export type GateState = z.infer<typeof GateView> & {
   readAt?: string;
   /** Of the kind `checks`. */
   checks?: CheckState[];
+  /** Of the kind `pause`: who has confirmed it. */
+  confirmed?: { by: string; at: string };
 };
 
 /** The durable state of all gates after a wave, counted from 1. */

@@ -19,10 +19,27 @@ export type CheckReport = {
 };
 
 /** Reads reports of API checks, by id, from runs that were due at `sinceMs` (Unix ms) or later. */
-export type ReadChecks = (checks: string[], sinceMs: number) => Promise<CheckReport[]>;
+type ReadChecks = (checks: string[], sinceMs: number) => Promise<CheckReport[]>;
+
+/** `labels`: as text after the value, with a space before them; empty: none. NaN and infinity are values, too. */
+export type Sample = { labels: string; value: number };
+export type PrometheusAnswer = { samples: Sample[] } | { error: string };
+export type QueryPrometheus = (query: string) => Promise<PrometheusAnswer>;
+
+/** `error`: why there is no answer, without address and secret. */
+export type WebhookAnswer = { status: number; body: string } | { error: string };
+/** Asks a channel of the definitions. `id`: of the message, by Standard Webhooks. Never throws. */
+type AskWebhook = (
+  channel: string,
+  question: { id: string; body: string },
+) => Promise<WebhookAnswer>;
 
 /** How gates reach what they are about. */
-export type GateTools = { readChecks: ReadChecks };
+export type GateTools = {
+  readChecks: ReadChecks;
+  queryPrometheus: QueryPrometheus;
+  askWebhook: AskWebhook;
+};
 
 /** The targets that gates may name. */
 export type GateTargets = {
@@ -30,19 +47,40 @@ export type GateTargets = {
   known: readonly string[];
   /** The names of the settings without which this check is off; empty: it runs. */
   whyOff: (check: string) => readonly string[];
+  /** The ids of the channels of the kind webhook. */
+  webhooks: readonly string[];
+  hasPrometheus: boolean;
 };
 
 /** The wave that has ended, for whoever is asked about it. */
-export type WaveFacts = { sinceMs: number };
+export type WaveFacts = {
+  rolloutId: string;
+  fleet: string;
+  image: string;
+  /** From 1; `waves`: their number. */
+  wave: number;
+  waves: number;
+  /** Sentinels of the whole rollout. */
+  total: number;
+  succeeded: number;
+  failed: number;
+  sinceMs: number;
+};
 
 /** `attempt`: the number of the reading, from 1; the same when a reading is repeated. */
-type AttemptFacts = WaveFacts & { attempt: number };
+export type AttemptFacts = WaveFacts & { attempt: number };
 
 /** What was read: a reading with its verdict, or reports of checks. */
 export type Found = { reading: Reading } | { reports: CheckReport[] };
 
-/** `reason`: in words, without the gate's name. */
-export type Evaluation = { verdict: GateVerdict; reason: string };
+/** `reason`: in words, without the gate's name. `rollsBack`: a rollback follows, whatever `on_failure` says. */
+export type Evaluation = {
+  verdict: GateVerdict;
+  reason: string;
+  rollsBack?: true;
+  /** True if people have to act, and so are notified. */
+  asksPeople?: true;
+};
 
 export type GateKind<Row extends NamedGate> = {
   /** `always`: at every poll; `paced`: `pollMs` after the one before, however often is polled; `never`. */

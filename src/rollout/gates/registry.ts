@@ -6,14 +6,21 @@ import type {
   Gate,
   GateKindName,
   GateOf,
+  GateState,
   GateStatus,
   NamedGate,
   WaveGates,
 } from "./contract.ts";
 import type { Evaluation, Found, GateKind, GateTargets } from "./kind.ts";
+import { pauseGate } from "./pause.ts";
+import { prometheusGate } from "./prometheus.ts";
+import { webhookGate } from "./webhook.ts";
 
 const kinds: { [Kind in GateKindName]: GateKind<NamedGate & GateOf<Kind>> } = {
   checks: checksGate,
+  prometheus: prometheusGate,
+  webhook: webhookGate,
+  pause: pauseGate,
 };
 
 /** The parts of the gate's kind. */
@@ -52,17 +59,39 @@ export function closeGates(gates: readonly NamedGate[], wave: number, nowMs: num
   return {
     wave,
     since: toIso(nowMs),
-    gates: gates.map((gate) => ({
-      name: gate.name,
-      kind: gate.kind,
-      until: toIso(nowMs + gate.timeout_seconds * 1_000),
-      verdict: "pending",
-      reason: "not read yet",
-      readings: [],
-      count: { all: 0, pass: 0, fail: 0 },
-      ...kindOf(gate).open(gate),
-    })),
+    gates: gates.map((gate) => withEvaluation(gate, closeGate(gate, nowMs), nowMs)),
   };
+}
+
+function closeGate(gate: NamedGate, nowMs: number): GateState {
+  return {
+    name: gate.name,
+    kind: gate.kind,
+    until: toIso(nowMs + gate.timeout_seconds * 1_000),
+    verdict: "pending",
+    reason: "",
+    readings: [],
+    count: { all: 0, pass: 0, fail: 0 },
+    ...kindOf(gate).open(gate),
+  };
+}
+
+function withEvaluation(gate: NamedGate, state: GateState, nowMs: number): GateState {
+  const { verdict, reason } = kindOf(gate).evaluate(gate, state, nowMs);
+  return { ...state, verdict, reason };
+}
+
+/** The state with the confirmation of a gate; undefined: it has no gate of this name that waits for one. */
+export function withConfirmation(
+  status: WaveGates,
+  gates: readonly NamedGate[],
+  { name, by, nowMs }: { name: string; by: string; nowMs: number },
+): WaveGates | undefined {
+  const gate = gates.find((one) => one.name === name && one.kind === "pause");
+  const state = status.gates.find((one) => one.name === name);
+  if (gate === undefined || state === undefined || state.confirmed !== undefined) return undefined;
+  const confirmed = withEvaluation(gate, { ...state, confirmed: { by, at: toIso(nowMs) } }, nowMs);
+  return { ...status, gates: status.gates.map((one) => (one === state ? confirmed : one)) };
 }
 
 /** What was read of a gate, by its name; null: it could not be read, or was not due. */
@@ -81,9 +110,8 @@ export function withGateReadings(
       const gate = gates.find(({ name }) => name === state.name);
       const found = foundOf.get(state.name) ?? null;
       if (gate === undefined || found === null) return state;
-      const kind = kindOf(gate);
-      const read = { ...kind.withFound(state, found), readAt: toIso(atMs) };
-      return { ...read, ...kind.evaluate(gate, read, atMs) };
+      const read = { ...kindOf(gate).withFound(state, found), readAt: toIso(atMs) };
+      return withEvaluation(gate, read, atMs);
     }),
   };
 }
@@ -124,6 +152,6 @@ export function viewGates({ wave, since, gates }: WaveGates): GateStatus {
     checks: gates.flatMap(({ checks = [] }) => checks),
     gates: gates
       .filter(({ kind }) => kind !== "checks")
-      .map(({ count: _c, readAt: _r, checks: _s, ...view }) => view),
+      .map(({ count: _c, readAt: _r, checks: _s, confirmed: _f, ...view }) => view),
   };
 }

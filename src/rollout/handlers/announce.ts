@@ -63,7 +63,7 @@ function save(
 }
 
 function shownOf(head: RolloutHead): HistoryEntry["shown"] & { reason?: string } {
-  const { reason, cause, outcome, waiting_for, until, policy = {}, ci } = toStatus(head);
+  const { reason, cause, outcome, waiting_for, until, policy = {}, ci, gate } = toStatus(head);
   const gateChecks = (head.gates ?? []).flatMap((gate) =>
     gate.kind === "checks" ? gate.checks : [],
   );
@@ -80,6 +80,7 @@ function shownOf(head: RolloutHead): HistoryEntry["shown"] & { reason?: string }
     leftOut: head.leftOut ?? 0,
     failedBefore: Math.max(0, (head.failedBefore ?? 0) - head.failed),
     ...(gateChecks.length > 0 && { gateChecks }),
+    ...(gate !== undefined && { gate }),
     ...(reason !== undefined && { reason }),
     ...(cause !== undefined && { cause }),
     ...(until !== undefined && { until }),

@@ -54,7 +54,7 @@ export type PublicParts = {
   readHistory: ReadHistory;
   readWindows: ReadWindows;
   readPins: ReadPins;
-  readGateTargets: () => Promise<GateTargets>;
+  readGateTargets: () => Promise<Omit<GateTargets, "hasPrometheus">>;
   promotions: Promotions;
   readActor: ReadActor;
 };
@@ -204,7 +204,10 @@ async function pin(
   const resolve = async (): Promise<PinnedImage> => {
     const fleet = fleets.require(ctx.key);
     const gates = gatesOf(request);
-    if (gates.length > 0) requireGates(gates, await readGateTargets());
+    if (gates.length > 0) {
+      const hasPrometheus = fleet.prometheus !== undefined;
+      requireGates(gates, { ...(await readGateTargets()), hasPrometheus });
+    }
     const first = await promotions.before(ctx.key);
     const pinned = await fleet.resolveImage(image, isOpen);
     if (first.length === 0) return pinned;

@@ -2,6 +2,7 @@ import { iface } from "@restatedev/restate-sdk";
 import type { Notice } from "#alerts/contract.ts";
 import type { CiEvidence } from "#ci/contract.ts";
 import type { PauseCause, RolloutStatus } from "#rollout/contract.ts";
+import type { GateStatus } from "#rollout/gates/contract.ts";
 import type { Policy } from "#rollout/policy-contract.ts";
 import type { RolloutEvent } from "#rollout/rules/messages.ts";
 import { type OutcomeChange, previousImageOf } from "#rollout/rules/outcome.ts";
@@ -48,6 +49,8 @@ type HistoryView = {
   failedBefore: number;
   /** Absent: there is no gate. */
   gateChecks?: string[];
+  /** Absent: none is closed now; the last one stays. */
+  gate?: GateStatus;
   ci?: CiEvidence[];
 };
 

@@ -3,6 +3,7 @@ import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { defaultFleet } from "#fleet/contract.ts";
 import type { Database } from "#kernel/database.ts";
 import { isSameImage } from "#kernel/image-reference.ts";
+import { toStorableJson } from "#kernel/text.ts";
 import type { HistoryRequest } from "#rollout/calls-contract.ts";
 import type { RolloutHistory } from "#rollout/contract.ts";
 import {
@@ -106,8 +107,6 @@ const outcomeNames: Record<string, string> = {
   x: "left_out",
 };
 
-const endStates = ["completed", "cancelled"];
-
 function rolloutRow(rolloutId: string, entry: HistoryEntry): unknown[] {
   return [
     rolloutId,
@@ -125,7 +124,7 @@ function rolloutRow(rolloutId: string, entry: HistoryEntry): unknown[] {
     entry.reverted,
     entry.startedAt,
     entry.updatedAt,
-    endStates.includes(entry.state) ? entry.updatedAt : null,
+    ["completed", "cancelled"].includes(entry.state) ? entry.updatedAt : null,
     entry.sequence,
     ...shownRow(entry.shown),
     entry.fleet ?? defaultFleet,
@@ -144,6 +143,7 @@ function shownRow(shown: HistoryEntry["shown"]): unknown[] {
     shown.ci === undefined ? null : JSON.stringify(shown.ci),
     shown.gateChecks ?? null,
     shown.failedBefore,
+    shown.gate === undefined ? null : toStorableJson(shown.gate),
   ];
 }
 
@@ -168,14 +168,13 @@ const saveRollout = `
   INSERT INTO rollouts (id, image, requested_image, wave_percentages, state, reason, started_by,
     current_wave, total_waves, total, succeeded, failed, reverted, started_at, updated_at, ended_at,
     sequence, cause, outcome, waiting_for, waits_until, policy, waves, left_out, ci, gate_checks,
-    failed_before, fleet)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
-    $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)
+    failed_before, gate, fleet)
+  VALUES (${Array.from({ length: 29 }, (_, i) => `$${i + 1}`).join(", ")})
   ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, reason = excluded.reason, current_wave = excluded.current_wave,
     total_waves = excluded.total_waves, total = excluded.total, ended_at = excluded.ended_at,
     cause = excluded.cause, outcome = excluded.outcome, waiting_for = excluded.waiting_for,
-    waits_until = excluded.waits_until, policy = excluded.policy,
+    waits_until = excluded.waits_until, policy = excluded.policy, gate = coalesce(excluded.gate, rollouts.gate),
     waves = excluded.waves, left_out = excluded.left_out, ci = excluded.ci,
     gate_checks = excluded.gate_checks, failed_before = excluded.failed_before,
     ${["succeeded", "failed", "reverted", "updated_at", "sequence"].map(ifNewer).join(", ")}
@@ -282,6 +281,7 @@ function toRollout(row: any): RolloutHistory["rollouts"][number] {
     policy: row.policy,
     ...(row.ci !== null && { ci: row.ci }),
     ...(row.gate_checks !== null && { gate_checks: row.gate_checks }),
+    ...(row.gate !== null && { gate: row.gate }),
     started_by: row.started_by,
     wave_percentages: row.wave_percentages,
     current_wave: row.current_wave,

@@ -4,6 +4,7 @@ import type { FleetMember, ReasonCode } from "#fleet/contract.ts";
 import { unlessLate } from "#kernel/async.ts";
 import { compareImages } from "#kernel/image-reference.ts";
 import { readPatiently } from "#kernel/read-now.ts";
+import { toIso } from "#kernel/time.ts";
 import type { DueGate } from "#rollout/conditions/gate.ts";
 import { wakeSignal } from "#rollout/conditions/wait.ts";
 import type { Fleets, ListFleet } from "#rollout/fleets.ts";
@@ -138,11 +139,18 @@ function readGates(
 ): Promise<GateReading[]> {
   return Promise.all(
     gates.map(async ({ gate, dueMs, attempt }) => {
-      const isDue = Date.now() + earlyMs >= dueMs;
-      const read = () => kindOf(gate).read(gate, tools, { ...facts, attempt });
-      return { name: gate.name, found: isDue ? await orNull(ctx, read) : null };
+      if (Date.now() + earlyMs < dueMs) return { name: gate.name, found: null };
+      const kind = kindOf(gate);
+      const found = await orNull(ctx, () => kind.read(gate, tools, { ...facts, attempt }));
+      // A reading all the same: it would be due at once again.
+      const isMissed = found === null && kind.reads === "paced";
+      return { name: gate.name, found: isMissed ? missed(Date.now()) : found };
     }),
   );
+}
+
+function missed(nowMs: number): GateReading["found"] {
+  return { reading: { at: toIso(nowMs), value: "could not be read", verdict: "inconclusive" } };
 }
 
 /** The maximal number of ids: a journal must not grow with a fleet that is down. */

@@ -12,6 +12,8 @@ const missing: Record<string, string[]> = {
 const targets: GateTargets = {
   known: ["verify-key", "rate-limit", "liveness"],
   whyOff: (check) => missing[check] ?? [],
+  webhooks: ["ci"],
+  hasPrometheus: false,
 };
 
 function refusalOf(...checks: string[]) {

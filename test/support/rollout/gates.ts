@@ -1,10 +1,11 @@
 /** Gates for tests, and what is read of them. */
-import type { NamedGate, WaveGates } from "#rollout/gates/contract.ts";
+import type { GateOf, NamedGate, WaveGates } from "#rollout/gates/contract.ts";
 import type { CheckReport } from "#rollout/gates/kind.ts";
 import { withGateReadings } from "#rollout/gates/registry.ts";
 
-export function buildChecksGate(over: Partial<NamedGate> & { checks: string[] }): NamedGate {
-  return { kind: "checks", name: "checks", clean_runs: 1, timeout_seconds: 600, ...over };
+export function buildChecksGate(over: Partial<GateOf<"checks">> & { checks: string[] }): NamedGate {
+  const { name = "checks", ...fields } = over;
+  return { kind: "checks", name, clean_runs: 1, timeout_seconds: 600, ...fields };
 }
 
 /** As after a reading of the gate's checks at `atMs`; by default when it closed. */

@@ -109,6 +109,17 @@ function GatePanel({ gate, isOpen }: { gate: GateStatus; isOpen: boolean }) {
             )}
           </li>
         ))}
+        {gate.gates.map(({ name, verdict, reason, readings }) => (
+          <li key={name}>
+            {name}: {verdict}
+            <span class="reason">{reason}</span>
+            {readings.slice(-3).map((one) => (
+              <span key={one.at} class="quiet">
+                <Time iso={one.at} /> {one.verdict}: {one.value}
+              </span>
+            ))}
+          </li>
+        ))}
       </ul>
     </section>
   );
