@@ -209,6 +209,29 @@ describe.each(modes)("a rollout with gates, $mode", ({ alwaysReplay }) => {
     });
   });
 
+  it("takes up its gate after a killed run and a Resume, with the attempts it had", async () => {
+    const asked: string[] = [];
+    let result = "pending";
+    const url = await serve((request, response) => {
+      asked.push(`${request.headers["webhook-id"]}`.replace(/^.*_/, ""));
+      response.end(JSON.stringify({ result }));
+    });
+    const channel = { id: "ci", kind: "webhook" as const, url };
+    const bench = await startBench({ alwaysReplay, webhooks: [channel] });
+    const ci = { kind: "webhook", channel: "ci", interval_seconds: 5, timeout_seconds: 120 };
+    const first = bench.call("Rollout", { ...halves, gates: [ci] });
+    await untilStatus(bench, ({ gate: status }) => status?.gates[0]?.readings.length === 1);
+
+    await bench.kill((await bench.state("rolloutState"))["runner"] ?? "");
+    const killed = await first;
+    result = "pass";
+    const resumed = await bench.call("Resume");
+
+    expect(killed.body).toMatchObject({ state: "paused", cause: "run" });
+    expect(resumed.body).toMatchObject({ state: "completed", succeeded: 4 });
+    expect(asked).toEqual(["1", "2"]);
+  });
+
   it("waits for a confirmation by the gate's name, and goes on at once", async () => {
     const bench = await startBench({ alwaysReplay });
     const gates = [{ kind: "pause", name: "sign-off", message: "look at the canaries" }];
