@@ -96,10 +96,12 @@ CREATE TABLE rollouts (
   fleet            text NOT NULL DEFAULT 'singleton',
   -- The checks of the gate between the waves: what is shown beside its past first; null: it has none.
   gate_checks      text[],
+  -- The last readings of the gates before the newest of its waves that had some; null: none had.
+  gate             jsonb,
   -- How many sentinels have failed, also after a rollback has put them back.
   failed_before    integer NOT NULL DEFAULT 0,
-  -- For replays: the gate as it was asked for, and how many sentinels the fleet had; null: none, or not known.
-  gate             jsonb,
+  -- For replays: the gates as they were asked for, and how many sentinels the fleet had; null: none, or not known.
+  gates            jsonb,
   fleet_size       integer
 );
 

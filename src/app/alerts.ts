@@ -1,4 +1,5 @@
 /** Wires the delivery of alert events. */
+import { createAskWebhook } from "#alerts/channels/ask-webhook.ts";
 import { createSendToChannel } from "#alerts/channels/send.ts";
 import type { Topic } from "#alerts/contract.ts";
 import { createAlertServices, type AlertParts as ServiceParts } from "#alerts/services.ts";
@@ -40,20 +41,22 @@ export function createAlerts(
 ) {
   const { alerts, incident } = config;
   const attemptTimeoutMs = alerts.attempt_timeout_seconds * 1_000;
-  return createAlertServices({
+  // The known keys of our own API are none of them: channels belong to others.
+  const readSecret = createReadSecret({}, config.definitions.secrets_dir);
+  const { readChannels } = definitions;
+  const terms = {
+    readSecret,
+    timeoutMs: attemptTimeoutMs,
+    nowMs: Date.now,
+    reach: createReach({ services, closed: closedBy(config.monitor) }),
+  };
+  const created = createAlertServices({
     sourceOf: createSourceOf(incident.url, alerts),
     linkTo: links.to,
     attemptTimeoutMs,
-    send: createSendToChannel({
-      // The known keys of our own API are none of them: channels belong to others.
-      readSecret: createReadSecret({}, config.definitions.secrets_dir),
-      timeoutMs: attemptTimeoutMs,
-      nowMs: Date.now,
-      slackSpacingMs: config.slack.message_spacing_ms,
-      reach: createReach({ services, closed: closedBy(config.monitor) }),
-    }),
+    send: createSendToChannel({ ...terms, slackSpacingMs: config.slack.message_spacing_ms }),
     ...readTopics(config),
-    readChannels: definitions.readChannels,
+    readChannels,
     giveUpAfterMs: alerts.give_up_after_days * dayMs,
     keepDays: alerts.keep_days,
     database,
@@ -70,6 +73,7 @@ export function createAlerts(
     log,
     readActor,
   });
+  return { ...created, askWebhook: createAskWebhook({ ...terms, readChannels }) };
 }
 
 function readTopics(config: Config): Pick<ServiceParts, "webhookUrlOf" | "channelsOf"> {

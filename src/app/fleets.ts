@@ -30,6 +30,7 @@ export function fleetsOf({ fleet, fleets, rollout, registry, slack }: Settings):
     fleet: own,
     rollout: {
       ...withOverrides(rollout, own.rollout),
+      ...prometheusOf(rollout, own.rollout),
       max_failed: withOverrides(rollout.max_failed, own.rollout.max_failed ?? {}),
     },
     registry: withOverrides(registry, own.registry),
@@ -38,6 +39,15 @@ export function fleetsOf({ fleet, fleets, rollout, registry, slack }: Settings):
   }));
   const { operators } = fleet;
   return [{ name: defaultFleet, fleet, rollout, registry, webhookUrl, operators }, ...named];
+}
+
+type Prometheus = Pick<RolloutConfig, "prometheus_url" | "prometheus_token">;
+
+/** The token of all is not for a Prometheus of the fleet's own. An empty address is that of all. */
+function prometheusOf(all: Prometheus, own: Partial<Prometheus>): Prometheus {
+  const url = own.prometheus_url || all.prometheus_url;
+  const token = url === all.prometheus_url ? all.prometheus_token : "";
+  return { prometheus_url: url, prometheus_token: own.prometheus_token || token };
 }
 
 function withOverrides<Table extends object>(table: Table, own: Partial<Table>): Table {

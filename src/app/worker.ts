@@ -18,8 +18,8 @@ import { listening } from "#kernel/server.ts";
 import type { MissingOfJob } from "#monitor/rules/own-jobs.ts";
 import { defaultPolicy } from "#rollout/config.ts";
 import { type RolloutFleet, requireOperator } from "#rollout/fleets.ts";
+import type { GateTargets } from "#rollout/gates/kind.ts";
 import { rolloutObject } from "#rollout/internal.ts";
-import type { GateChecks } from "#rollout/rules/start.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import { startAlertRoutes } from "#routing/incident/services.ts";
 import { createStatusReads } from "#status/service.ts";
@@ -135,11 +135,16 @@ function identityKeys({ restate }: Config, credentials: Credentials): string[] {
   return readIdentityKeys({ restate });
 }
 
-async function readGateChecks({ readDefinitions, whyOff }: Results): Promise<GateChecks> {
+async function readGateTargets(
+  { readDefinitions, whyOff }: Results,
+  { readChannels }: Pick<ProgramDefinitions, "readChannels">,
+): Promise<Omit<GateTargets, "hasPrometheus">> {
   const { apiChecks } = await readDefinitions();
+  const channels = await readChannels();
   const checks = new Map(apiChecks.map((check) => [check.id, check]));
   return {
     known: [...checks.keys()],
+    webhooks: channels.flatMap(({ id, kind }) => (kind === "webhook" ? id : [])),
     whyOff: (id) => {
       const check = checks.get(id);
       return check === undefined ? [] : whyOff(check);
@@ -181,8 +186,8 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       orders: store,
       startDeploys: createStartDeploys(byName(fleets, (one) => one)),
       findOrdered: store.findOrdered,
-      readGateChecks: () => readGateChecks(results),
-      readChecks: results.readGate,
+      readGateTargets: () => readGateTargets(results, parts.definitions),
+      gateTools: { readChecks: results.readGate, askWebhook: parts.alerts.askWebhook },
       readRuns: results.readRuns,
       database,
       registry: base.registry,
@@ -233,6 +238,7 @@ function requireOperatorOf(fleets: readonly RunningFleet[], actor: Actor, name: 
 
 function toRolloutFleet(base: Base, one: RunningFleet): RolloutFleet {
   const { name, rollout, listing, deployTimeoutMs, operators } = one;
+  const { prometheus_url: url, prometheus_token: token } = rollout;
   return {
     name,
     listFleet: listing.list,
@@ -242,5 +248,6 @@ function toRolloutFleet(base: Base, one: RunningFleet): RolloutFleet {
     maxParallel: rollout.max_parallel,
     deployTimeoutMs,
     operators,
+    ...(url !== "" && { prometheus: { url, token } }),
   };
 }

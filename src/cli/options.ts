@@ -9,7 +9,8 @@ import { parseDuration } from "#kernel/time.ts";
 import { ApproveRequest } from "#rollout/calls-contract.ts";
 import { LabelSelector } from "#rollout/choice/contract.ts";
 import { WavePercentages } from "#rollout/contract.ts";
-import { Gate, NotBefore, SoakSeconds } from "#rollout/policy-contract.ts";
+import { CheckGate } from "#rollout/gates/contract.ts";
+import { NotBefore, SoakSeconds } from "#rollout/policy-contract.ts";
 import { instant, Limit, Reason } from "#rollout/values-contract.ts";
 import type { TargetOptions } from "./target.ts";
 
@@ -36,15 +37,19 @@ export function parseWaves(text: string): number[] {
 
 export function parseGateChecks(text: string): string[] {
   const ids = text.split(",").map((id) => id.trim());
-  return parseBy(Gate.shape.checks, ids, "For example: liveness,rate-limit");
+  return parseBy(CheckGate.shape.checks, ids, "For example: liveness,rate-limit");
 }
 
 export function parseGateRuns(text: string): number {
-  return parseBy(Gate.shape.clean_runs, numberIn(text), "For example: 3");
+  return parseBy(CheckGate.shape.clean_runs, numberIn(text), "For example: 3");
 }
 
 export function parseGateTimeout(text: string): number {
-  return parseBy(Gate.shape.timeout_seconds, secondsIn(text), "In seconds, or as 10m; 24h at most");
+  return parseBy(
+    CheckGate.shape.timeout_seconds,
+    secondsIn(text),
+    "In seconds, or as 10m; 24h at most",
+  );
 }
 
 /** `3` or `2%`. */

@@ -82,10 +82,10 @@ function hasDefault(schema: z.core.$ZodType): schema is z.ZodPrefault | z.ZodDef
 export function overrides<Shape extends z.ZodRawShape>(
   table: z.ZodPrefault<z.ZodObject<Shape>>,
 ): z.ZodType<Partial<z.output<z.ZodObject<Shape>>>> {
-  const fields = Object.entries(table.def.innerType.shape).map(([name, field]) => [
-    name,
-    z.optional(withoutDefault(field)),
-  ]);
+  const fields = Object.entries(table.def.innerType.shape).map(([name, field]) => {
+    const own = z.optional(withoutDefault(field));
+    return [name, isSecret(field) ? secret(own) : own];
+  });
   const schema: unknown = z.strictObject(Object.fromEntries(fields)).prefault({});
   return schema as z.ZodType<Partial<z.output<z.ZodObject<Shape>>>>;
 }

@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { CiEvidence } from "#ci/contract.ts";
 import { isClean } from "#kernel/text.ts";
-import { Gate, OnFailure, Policy, waitReasons } from "./policy-contract.ts";
+import { Gate } from "./gates/contract.ts";
+import { OnFailure, Policy, waitReasons } from "./policy-contract.ts";
 import { Reason } from "./values-contract.ts";
 
 export const EmptyRequest = z.strictObject({}).meta({ title: "EmptyRequest", examples: [{}] });
@@ -42,6 +43,9 @@ export type SkipRequest = z.infer<typeof SkipRequest>;
 export const ApproveRequest = z
   .strictObject({
     reason: Reason.optional(),
+    gate: z.string().max(63).optional().meta({
+      description: "A gate of the kind pause, by its name: confirms it, and approves no wave.",
+    }),
     rollout_id: z.string().max(300).optional().meta({
       description: "The rollout that was seen: another one is not approved, and the call refused.",
     }),
@@ -84,7 +88,8 @@ export const RolloutPlan = z.object({
   warnings: z.array(z.string()).default([]),
   /** Percentages whose wave would add no sentinel to the wave that is named. */
   merged: z.array(z.object({ percentage: z.int(), wave: z.int() })).default([]),
-  gate: Gate.nullable().default(null),
+  /** The gates before each next wave, `gate` among them. */
+  gates: z.array(Gate).default([]),
   /** The policy of the request, completed from the settings. */
   policy: Policy.default({}),
   /** The limit of unhealthy, failed and in-flight sentinels at one time; null: there is none. */

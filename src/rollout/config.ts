@@ -1,6 +1,13 @@
 import { z } from "zod";
 import { CiKind } from "#ci/contract.ts";
-import { flag, textList, wholeNumber, wholeNumberIn } from "#kernel/setting.ts";
+import {
+  flag,
+  optionalUrl,
+  secretText,
+  textList,
+  wholeNumber,
+  wholeNumberIn,
+} from "#kernel/setting.ts";
 import { noSuch, readPairs } from "#kernel/text.ts";
 import { rolloutEvents } from "#rollout/rules/messages.ts";
 import { type Choice, LabelSelector, RegionOrder } from "./choice/contract.ts";
@@ -87,6 +94,10 @@ export const rolloutConfig = {
       max_unavailable: limit().describe(
         "Sentinels unhealthy, failed or in flight at one time: a count, or a percentage",
       ),
+      prometheus_url: optionalUrl().describe(
+        "The Prometheus that gates of the kind prometheus ask; empty: none",
+      ),
+      prometheus_token: secretText().describe("Its bearer token; empty: none"),
       channels: channels()
         .default([])
         .describe(

@@ -12,7 +12,8 @@ import {
   SkipRequest,
 } from "./calls-contract.ts";
 import type { ChoiceProblemCode } from "./choice/contract.ts";
-import { Gate, GateStatus, Policy, policyFields, waitReasons } from "./policy-contract.ts";
+import { CheckGate, type GateProblemCode, GateStatus, Gates } from "./gates/contract.ts";
+import { Policy, policyFields, waitReasons } from "./policy-contract.ts";
 
 export { RolloutPlan };
 
@@ -46,8 +47,6 @@ export type RolloutProblemCode =
   | "not_an_approver"
   | "not_an_operator"
   | "not_promoted"
-  | "unknown_check"
-  | "check_off"
   | "too_many_waves"
   | "unknown_key"
   | "image_not_found"
@@ -55,6 +54,7 @@ export type RolloutProblemCode =
   | "registry_auth"
   | "registry_unavailable"
   | ChoiceProblemCode
+  | GateProblemCode
   | CiProblemCode;
 
 /** Cumulative percentages of the fleet after each wave. */
@@ -92,7 +92,8 @@ export const RolloutRequest = z
   .strictObject({
     image: ImageReference,
     wave_percentages: WavePercentages.optional(),
-    gate: Gate.optional(),
+    gate: CheckGate.optional(),
+    gates: Gates.optional(),
     ...policyFields,
   })
   .refine(hasSoakPerWave, {
@@ -218,6 +219,8 @@ export const RolloutHistory = z.object({
       policy: Policy.default({}),
       ci: z.array(CiEvidence).optional(),
       gate_checks: z.array(z.string()).optional(),
+      /** The gates before the newest of its waves that had some, as they were last announced. */
+      gate: GateStatus.optional(),
       started_by: z.string().nullable(),
       wave_percentages: z.array(z.int()),
       current_wave: z.int(),

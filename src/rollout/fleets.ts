@@ -10,6 +10,7 @@ import { type Actor, nameOf } from "#kernel/actor.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { noSuch } from "#kernel/text.ts";
 import { type RolloutProblemCode, singletonKey } from "./contract.ts";
+import type { PrometheusServer } from "./gates/query-prometheus.ts";
 import type { HeadPolicy } from "./state.ts";
 
 /** The fleet as it is now. Throws when it cannot be listed. */
@@ -35,6 +36,8 @@ export type RolloutFleet = FleetOperators & {
   deployTimeoutMs: number;
   /** Deploys in flight over the whole fleet. */
   maxParallel: number;
+  /** Where gates measure; absent: nowhere. */
+  prometheus?: PrometheusServer;
 };
 
 export type Fleets = {

@@ -10,7 +10,7 @@ import {
   RollbackRequest,
   SkipRequest,
 } from "./calls-contract.ts";
-import type { CheckReport } from "./conditions/gate.ts";
+import type { DueGate } from "./conditions/gate.ts";
 import {
   type RollbackResult,
   RollbackResult as RollbackResultSchema,
@@ -22,7 +22,10 @@ import {
   rolloutServiceName,
 } from "./contract.ts";
 import type { OfFleet } from "./fleets.ts";
-import type { Gate, Policy } from "./policy-contract.ts";
+import type { NamedGate } from "./gates/contract.ts";
+import type { WaveFacts } from "./gates/kind.ts";
+import type { GateReading } from "./gates/registry.ts";
+import type { Policy } from "./policy-contract.ts";
 import type { DeployOutcome, RunKind, Target } from "./rules/outcome.ts";
 import type { Stray } from "./rules/second-try.ts";
 import type { Batch, RolloutHead, SizedBatch, WaveProgress } from "./state.ts";
@@ -38,7 +41,7 @@ export type StartRequest = {
   isSigned?: true;
   /** The accounts of the starter, as in `Actor`. */
   accounts?: string[];
-  gate?: Gate;
+  gates?: NamedGate[];
   policy?: Policy;
   ci?: CiEvidence[];
   unchecked?: Policy;
@@ -73,7 +76,7 @@ export type Advance = {
 /** Facts for the conditions, read at `atMs`; openings by the windows of `windowsEpoch`. null: not asked, unreadable. */
 export type Readings = {
   atMs: number;
-  reports: CheckReport[] | null;
+  gates: GateReading[];
   strays: Stray[] | null;
   windows: Openings | null;
   fleet: Unhealthy | null;
@@ -93,16 +96,16 @@ export type Instruction =
     }
   | WaitInstruction
   | { action: "stop"; status: RolloutStatus; followedBy?: string };
-/** `gate`: whose checks are to be read; `soaks`: whether the sentinels are to be looked at. */
+/** `gates`: those to be read, and what they are about; `soaks`: whether the sentinels are to be looked at. */
 export type WaitInstruction = {
   action: "wait";
   image: string;
   finishedWave?: number;
-  sinceMs: number;
+  facts: WaveFacts;
   round: number;
   sleepMs: number;
   windowsEpoch: number;
-  gate?: Gate;
+  gates: DueGate[];
   soaks?: true;
 };
 /** `runner`: the run that asks. */

@@ -14,7 +14,6 @@ import { createHistoryObject, createHistoryStore } from "#rollout/history/store.
 import { createPromotionStore, type PromotionStore } from "#rollout/promotions/store.ts";
 import { createReplayService } from "#rollout/replay/service.ts";
 import { createReadFacts, type ReadRuns } from "#rollout/replay/store.ts";
-import type { GateChecks } from "#rollout/rules/start.ts";
 import { createReadStrays, type ReadWindows } from "#rollout/services/poll.ts";
 import {
   createPinService,
@@ -23,8 +22,9 @@ import {
 } from "#rollout/services/rows.ts";
 import { createWatch } from "#rollout/services/watch.ts";
 import { createWindowStore } from "#rollout/windows/store.ts";
-import type { ReadChecks } from "./conditions/gate.ts";
 import { createFleets, type RolloutFleet } from "./fleets.ts";
+import type { GateTargets, GateTools } from "./gates/kind.ts";
+import { createQueryPrometheus } from "./gates/query-prometheus.ts";
 import { exposeRollouts } from "./history/metrics.ts";
 import { createRolloutObject } from "./object.ts";
 import type { RowStore } from "./row-store.ts";
@@ -40,11 +40,10 @@ export type RolloutParts = {
   fleets: readonly RolloutFleet[];
   /** Returns those of these sentinels that are known. */
   readMembers: (ids: readonly string[]) => Promise<FleetMember[]>;
-  /** Reads reports of checks since a time. */
-  readChecks: ReadChecks;
   /** Reads past runs of checks, for replays. */
   readRuns: ReadRuns;
-  readGateChecks: () => Promise<GateChecks>;
+  gateTools: Omit<GateTools, "queryPrometheus">;
+  readGateTargets: () => Promise<Omit<GateTargets, "hasPrometheus">>;
   orders: OrderStop;
   startDeploys: StartDeploys;
   findOrdered: FindOrdered;
@@ -59,7 +58,7 @@ export type RolloutParts = {
 };
 
 export function createRolloutServices(parts: RolloutParts) {
-  const { readChecks, readGateChecks, orders, listForMs = 30_000 } = parts;
+  const { gateTools: tools, readGateTargets, orders, listForMs = 30_000 } = parts;
   const readActor = createReadActor(parts.actorKey ?? randomBytes(32));
   const fleets = createFleets(parts.fleets);
   const access = { readActor, fleets };
@@ -76,7 +75,7 @@ export function createRolloutServices(parts: RolloutParts) {
   return [
     createRolloutObject({
       fleets,
-      readGateChecks,
+      readGateTargets,
       orders,
       readActor,
       readHistory: history.list,
@@ -88,7 +87,11 @@ export function createRolloutServices(parts: RolloutParts) {
         hasCompleted: history.hasCompleted,
       },
     }),
-    createRunService((name) => ({ ...fleets.get(name), readChecks, readStrays, readWindows })),
+    createRunService((name) => {
+      const fleet = fleets.get(name);
+      const queryPrometheus = createQueryPrometheus(fleet.prometheus);
+      return { ...fleet, tools: { ...tools, queryPrometheus }, readStrays, readWindows };
+    }),
     createBatchService({
       readPinned: createReadPinned(readPins, parts.readMembers),
       startDeploys: parts.startDeploys,

@@ -2,7 +2,8 @@
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
 import type { CiEvidence } from "#ci/contract.ts";
 import type { PauseCause, RolloutStateName, SentinelReason } from "./contract.ts";
-import type { Gate, GateStatus, Policy, WaitReason } from "./policy-contract.ts";
+import type { NamedGate, WaveGates } from "./gates/contract.ts";
+import type { Policy, WaitReason } from "./policy-contract.ts";
 
 /** Up to this many sentinels `rolloutState` itself has the lists of ids, for people to read. */
 export const inlineListLimit = 1_000;
@@ -52,15 +53,16 @@ export type WaveWait = {
   until?: string;
   /** Sentinels that did not run the image, or were unhealthy, at the last look of the soak. */
   suspects?: string[];
-  /** The times at which the fleet was last polled and the gate's checks were last read. */
+  /** The time at which the fleet was last polled. */
   lookedAt?: string;
-  checkedAt?: string;
   /** The time at which an operator resumed the rollout in this wait. */
   resumedAt?: string;
   /** True if an operator has ended the wait for a window, for what starts next. */
   skipsWindows?: true;
   /** True if it waits for the start that the request asks for. */
   isForStart?: true;
+  /** True if it waits for somebody who confirms a gate. */
+  asksPeople?: true;
 };
 
 /** `run`: the run that launched it, perhaps not the current one. */
@@ -81,9 +83,10 @@ export type RolloutHead = {
   image: string;
   requestedImage: string;
   wavePercentages: number[];
-  gate?: Gate;
-  /** The state of the gate, from the end of a wave until the next one starts. */
-  gateStatus?: GateStatus;
+  /** Absent: there are none. */
+  gates?: NamedGate[];
+  /** The state of the gates, from the end of a wave until the next one starts. */
+  gateStatus?: WaveGates;
   /** The rules for failures and soaks, from the request and the settings. */
   policy: HeadPolicy;
   /** The evidence at the start that the image has passed CI; absent: the settings require none. */

@@ -43,6 +43,26 @@ describe("the fleets of the settings", () => {
     expect(second?.webhookUrl).toBe("https://chat.example.com/all");
   });
 
+  it.each([
+    ["its own Prometheus", { PROMETHEUS_URL: "https://other.example.com" }, ""],
+    ["the Prometheus of all", {}, "secret"],
+    ["a token of its own", { PROMETHEUS_URL: "https://b.example.com", PROMETHEUS_TOKEN: "b" }, "b"],
+  ])("send no token of all to another server, with %s", (_, own, token) => {
+    const prefixed = Object.entries(own).map(([name, value]) => [
+      `VEDETTE_FLEETS__STAGING__ROLLOUT__${name}`,
+      value,
+    ]);
+    const all = {
+      VEDETTE_ROLLOUT__PROMETHEUS_URL: "https://a.example.com",
+      VEDETTE_ROLLOUT__PROMETHEUS_TOKEN: "secret",
+    };
+
+    const [, second] = fleetsOf(read({ ...staging, ...all, ...Object.fromEntries(prefixed) }));
+
+    expect(second?.rollout.prometheus_token).toBe(token);
+    expect(second?.rollout.prometheus_url).toMatch(/^https/);
+  });
+
   it("have a chat channel of their own, if they name one", () => {
     const url = "https://chat.example.com/staging";
     const name = "VEDETTE_FLEETS__STAGING__SLACK__SENTINEL_ROLLOUT_WEBHOOK_URL";

@@ -56,6 +56,7 @@ export function addRolloutCommands(program: Command, exit: Exit): void {
     .option("--reason <text>", "why; the console and the chat message have it", parseReason)
     .option("--wave <number>", "approve only if this wave is pending", parseWave)
     .option("--rollout <id>", "approve only in this rollout")
+    .option("--gate <name>", "confirm this gate of the kind pause, and approve no wave")
     .action(load(exit, async () => (await from()).approveWave));
   add("cancel", "start no more deploys; those in flight finish").action(
     load(exit, async () => (await from()).cancelRollout),
@@ -111,6 +112,7 @@ function withPolicy(command: Command): Command {
       parseGateRuns,
     )
     .option("--gate-timeout <time>", "pause after this time (default: 10m)", parseGateTimeout)
+    .option("--gates <file>", "gates of all kinds: a list in YAML or JSON")
     .option("--max-failed <limit>", "most failed deploys in all: 3, or 2%", parseFailureLimit)
     .option("--max-failed-per-wave <limit>", "most failed deploys in one wave", parseFailureLimit)
     .addOption(

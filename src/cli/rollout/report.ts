@@ -86,13 +86,20 @@ function approvalLines({ approved = [] }: RolloutStatus): string[] {
 
 function gateLines({ gate }: RolloutStatus): string[] {
   if (gate === undefined) return [];
-  return gate.checks.map(({ check, clean_runs, wanted_runs, failed_run: run }) => {
+  const checks = gate.checks.map(({ check, clean_runs, wanted_runs, failed_run: run }) => {
     const found =
       run === null
         ? `${clean_runs} of ${wanted_runs} clean runs since ${formatUtc(gate.since)}`
         : `failed at ${plain(run.location)}, ${formatUtc(run.at)}: ${plain(run.reason)}`;
     return `  gate       ${check}: ${found}`;
   });
+  const others = gate.gates.flatMap(({ name, verdict, reason, readings }) => [
+    `  gate       ${name}: ${verdict}, ${plain(reason)}`,
+    ...readings
+      .slice(-3)
+      .map((one) => `             ${formatUtc(one.at)} ${one.verdict} ${plain(one.value)}`),
+  ]);
+  return [...checks, ...others];
 }
 
 export function reportRollback(result: RollbackResult): string {

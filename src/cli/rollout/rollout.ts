@@ -10,9 +10,11 @@ import {
   type RolloutRequest,
   type RolloutStatus,
 } from "#rollout/contract.ts";
-import { type Approvals, Gate, type OnFailure, type Policy } from "#rollout/policy-contract.ts";
+import { CheckGate } from "#rollout/gates/contract.ts";
+import type { Approvals, OnFailure, Policy } from "#rollout/policy-contract.ts";
 import type { Limit } from "#rollout/values-contract.ts";
 import { callAndPoll, exitCodeOf, isStopped, poll, type StartCall } from "./follow.ts";
+import { readGatesFile } from "./gates-file.ts";
 import { createProgress, type Progress, planOf, sizesOf } from "./progress.ts";
 import { reportHistory, reportRollback, reportStatus, withFleetOption } from "./report.ts";
 import { reportPlan } from "./report-plan.ts";
@@ -56,6 +58,7 @@ export type StartOptions = GlobalOptions & {
   gate?: string[];
   gateCleanRuns?: number;
   gateTimeout?: number;
+  gates?: string;
   maxFailed?: Limit;
   maxFailedPerWave?: Limit;
   onFailure?: OnFailure;
@@ -108,8 +111,9 @@ export async function resumeRollout(options: ResumeOptions): Promise<number> {
 }
 
 function requestOf(image: string, options: StartOptions): RolloutRequest {
-  const wave_percentages = options.waves;
-  return { image: image.trim(), wave_percentages, gate: gateOf(options), ...policyOf(options) };
+  const gates = readGatesFile(options.gates);
+  const waves = { wave_percentages: options.waves, gate: gateOf(options), gates };
+  return { image: image.trim(), ...waves, ...policyOf(options) };
 }
 
 function policyOf(options: StartOptions): Policy {
@@ -139,9 +143,9 @@ function choiceOf(options: ChoiceOptions): Policy {
   };
 }
 
-function gateOf({ gate: checks, gateCleanRuns, gateTimeout }: StartOptions): Gate | undefined {
+function gateOf({ gate: checks, gateCleanRuns, gateTimeout }: StartOptions): CheckGate | undefined {
   if (checks !== undefined) {
-    return Gate.parse({ checks, clean_runs: gateCleanRuns, timeout_seconds: gateTimeout });
+    return CheckGate.parse({ checks, clean_runs: gateCleanRuns, timeout_seconds: gateTimeout });
   }
   if (gateCleanRuns === undefined && gateTimeout === undefined) return undefined;
   throw usageError("--gate-clean-runs and --gate-timeout need --gate, which names the checks");
@@ -270,18 +274,16 @@ export async function skipWait(options: GlobalOptions & { reason: string }): Pro
   return showAnswer(await connect(options).rollout("Skip", { reason }), options);
 }
 
-type ApproveOptions = GlobalOptions & { reason?: string; wave?: number; rollout?: string };
+type ApproveOptions = GlobalOptions &
+  Partial<{ reason: string; wave: number; rollout: string; gate: string }>;
 
 /** Approves the pending wave, unless the options name one: a wave that is pending later is not approved. */
 export async function approveWave(options: ApproveOptions): Promise<number> {
-  const { reason } = options;
+  const { reason, gate } = options;
   const connection = connect(options);
   const { rollout_id, current_wave } = await connection.rollout("Status", {});
-  const body = {
-    wave: options.wave ?? current_wave + 1,
-    rollout_id: options.rollout ?? rollout_id ?? "",
-    ...(reason !== undefined && { reason }),
-  };
+  const wave = options.wave ?? current_wave + 1;
+  const body = { reason, gate, wave, rollout_id: options.rollout ?? rollout_id ?? "" };
   return showAnswer(await connection.rollout("Approve", body), options);
 }
 

@@ -28,6 +28,8 @@ export type Wait = {
   retryMs?: number;
   /** True if it waits for the start that the request asks for. */
   isForStart?: true;
+  /** True if somebody has to confirm a gate, and so is notified. */
+  asksPeople?: true;
 };
 
 export type Stop = {
@@ -36,6 +38,8 @@ export type Stop = {
   reason?: string;
   /** True if the image is the likely reason, so that a rollback helps. */
   isOfImage: boolean;
+  /** True if a rollback follows, whatever `on_failure` says. */
+  rollsBack?: true;
 };
 
 export const start = { action: "start" } as const;

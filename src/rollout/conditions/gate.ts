@@ -1,99 +1,84 @@
-/** The gate between two waves: whether the checks allow the next one. Pure. */
-import type { Gate, GateStatus } from "#rollout/policy-contract.ts";
+/** The gates between two waves: whether all of them allow the next one. Pure. */
+
+import type { GateState, NamedGate } from "#rollout/gates/contract.ts";
+import { type EvaluatedGate, evaluateGates, kindOf } from "#rollout/gates/registry.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 import { type Condition, start } from "./condition.ts";
 
-/** The runs of one check since the gate closed. */
-export type CheckReport = {
-  check: string;
-  /** Runs that were ok at every location. */
-  cleanRuns: number;
-  /** The first run that failed; null when none did. */
-  failedRun: GateStatus["checks"][number]["failed_run"];
-};
-
-/** Reads reports of API checks, by id, from runs that were due at `sinceMs` (Unix ms) or later. */
-export type ReadChecks = (checks: string[], sinceMs: number) => Promise<CheckReport[]>;
-
-/** The interval at which the checks are read; at most `maxPolls` times, to keep the run's journal small. */
-export function gatePollMs({ timeout_seconds }: Gate): number {
-  return Math.max(1_000, Math.ceil((timeout_seconds * 1_000) / maxPolls));
-}
-
-const maxPolls = 300;
-
-/** A gate that has just closed after wave `wave`, counted from 1. */
-export function newGateStatus(gate: Gate, wave: number, nowMs: number): GateStatus {
-  return {
-    wave,
-    since: new Date(nowMs).toISOString(),
-    until: new Date(nowMs + gate.timeout_seconds * 1_000).toISOString(),
-    checks: gate.checks.map((check) => ({
-      check,
-      clean_runs: 0,
-      wanted_runs: gate.clean_runs,
-      failed_run: null,
-    })),
-  };
-}
-
-/** The status updated with the checks' reports. */
-export function withReports(status: GateStatus, reports: readonly CheckReport[]): GateStatus {
-  const byCheck = new Map(reports.map((report) => [report.check, report]));
-  return {
-    ...status,
-    checks: status.checks.map((one) => {
-      const report = byCheck.get(one.check);
-      if (report === undefined) return one;
-      // Results may be deleted in a long wait after the gate has opened.
-      const clean_runs = Math.max(one.clean_runs, report.cleanRuns);
-      return { ...one, clean_runs, failed_run: report.failedRun };
-    }),
-  };
-}
-
-/** A failed run precedes clean ones, and both the timeout. It stops a last wave that soaks, too. */
+/** A gate that has failed precedes those that wait, and all the timeout. It stops a last wave that soaks, too. */
 export const evaluateGate: Condition = ({ head, next, nowMs }) => {
-  const { gateStatus: status } = head;
-  if (status === undefined || next.kind === "deploy") return start;
-  const failure = failureOf(status);
-  if (failure !== undefined) {
-    return { action: "stop", cause: "gate", reason: failure, isOfImage: true };
+  if (next.kind === "deploy") return start;
+  const found = gatesAt(head, nowMs);
+  const failed = found.find(({ verdict }) => verdict === "fail");
+  if (failed !== undefined) {
+    const reason = `the gate is closed: ${labelled(failed)}`;
+    const rollsBack = failed.rollsBack === true && { rollsBack: true as const };
+    return { action: "stop", cause: "gate", reason, isOfImage: true, ...rollsBack };
   }
-  const missing = missingOf(head);
-  if (missing === undefined || next.kind === "end") return start;
-  const untilMs = endMsOf(head, status);
-  if (nowMs >= untilMs) {
-    const reason = `the gate timed out: ${missing}`;
+  const pending = found.filter(({ verdict }) => verdict !== "pass");
+  if (pending.length === 0 || next.kind === "end") return start;
+  const overdue = pending.find(({ endMs }) => nowMs >= endMs);
+  if (overdue !== undefined) {
+    const reason = `the gate timed out: ${labelled(overdue)}`;
     return { action: "stop", cause: "gate", reason, isOfImage: false };
   }
-  const reason = `waits for its checks: ${missing}`;
-  return { action: "wait", waitingFor: "gate", reason, untilMs };
+  const reason = `waits for ${pending.map(waitWords).join("; ")}`;
+  const untilMs = Math.min(...pending.map(({ endMs }) => endMs));
+  const asksPeople = pending.some((one) => one.asksPeople === true) && {
+    asksPeople: true as const,
+  };
+  return { action: "wait", waitingFor: "gate", reason, untilMs, ...asksPeople };
 };
 
-/** One that was open takes a reading after a Resume, for which it has all its time again. */
-function endMsOf({ gate, wait }: RolloutHead, status: GateStatus): number {
-  const isClean = status.checks.every((check) => check.clean_runs >= check.wanted_runs);
-  const untilMs = Date.parse(status.until);
-  if (!isClean || gate === undefined || wait?.resumedAt === undefined) return untilMs;
-  return Math.max(untilMs, Date.parse(wait.resumedAt) + gate.timeout_seconds * 1_000);
+function gatesAt({ gateStatus, gates = [], wait }: RolloutHead, nowMs: number): EvaluatedGate[] {
+  if (gateStatus === undefined) return [];
+  return evaluateGates(gateStatus, gates, { nowMs, resumedAt: wait?.resumedAt });
 }
 
-/** Describes what keeps the gate from opening; undefined: nothing. */
-function missingOf({ gateStatus, wait }: RolloutHead): string | undefined {
-  const missing = (gateStatus?.checks ?? [])
-    .filter((check) => check.clean_runs < check.wanted_runs)
-    .map(({ check, clean_runs, wanted_runs }) => `${check} had ${clean_runs} of ${wanted_runs}`);
-  if (missing.length > 0) return `of clean runs ${missing.join(", ")}`;
-  const { resumedAt, checkedAt = "" } = wait ?? {};
-  const isStale = resumedAt !== undefined && checkedAt < resumedAt;
-  return isStale ? "they have not been read since the rollout was resumed" : undefined;
+/** Checks have names of their own. */
+function labelled({ gate, reason }: EvaluatedGate): string {
+  return gate.kind === "checks" ? reason : `${gate.name}: ${reason}`;
 }
 
-function failureOf(status: GateStatus): string | undefined {
-  for (const { check, failed_run: run } of status.checks) {
-    if (run === null) continue;
-    return `the gate is closed: ${check} failed at ${run.location} (${run.reason})`;
-  }
-  return undefined;
+function waitWords(one: EvaluatedGate): string {
+  return one.gate.kind === "checks" ? `its checks: ${one.reason}` : `the gate ${labelled(one)}`;
+}
+
+/** A gate to be read at this time or later, with the number of its readings so far. */
+export type DueGate = { gate: NamedGate; dueMs: number; attempt: number };
+
+/** The gates that are read in this wait. */
+export function dueGates({ gates = [], gateStatus }: RolloutHead): DueGate[] {
+  if (gateStatus === undefined) return [];
+  return gateStatus.gates.flatMap((state) => {
+    const gate = gates.find(({ name }) => name === state.name);
+    if (gate === undefined) return [];
+    const { reads, isKept } = kindOf(gate);
+    const isOver = state.verdict === "pass" && !isKept;
+    if (reads === "never" || isOver) return [];
+    return [{ gate, dueMs: dueMsOf(gate, state, gateStatus.since), attempt: state.count.all + 1 }];
+  });
+}
+
+/** 0: whenever the conditions are polled. */
+function dueMsOf(gate: NamedGate, { readAt }: GateState, since: string): number {
+  const { reads, pollMs, firstMs } = kindOf(gate);
+  if (reads === "always") return 0;
+  return readAt === undefined
+    ? Date.parse(since) + firstMs(gate)
+    : Date.parse(readAt) + pollMs(gate);
+}
+
+/** The time until a gate has to be read, in whatever wait; Infinity: none has to be. */
+export function gateSleepMs(head: RolloutHead, nowMs: number): number {
+  const { wait } = head;
+  const pending = new Set(
+    gatesAt(head, nowMs).flatMap(({ gate, verdict }) => (verdict === "pass" ? [] : gate.name)),
+  );
+  const times = dueGates(head).flatMap(({ gate, dueMs }) => {
+    if (!pending.has(gate.name)) return [];
+    if (dueMs > 0) return dueMs - nowMs;
+    return wait?.waitingFor === "gate" ? kindOf(gate).pollMs(gate) : [];
+  });
+  return Math.min(...times, Number.POSITIVE_INFINITY);
 }

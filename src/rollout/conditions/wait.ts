@@ -1,10 +1,12 @@
 /** The time between the end of a wave and the next thing that starts. Pure. */
 import { toIso } from "#kernel/time.ts";
 import type { PauseCause } from "#rollout/contract.ts";
+import type { NamedGate } from "#rollout/gates/contract.ts";
+import { closeGates } from "#rollout/gates/registry.ts";
 import type { WaitReason } from "#rollout/policy-contract.ts";
 import type { RolloutHead, WaveProgress, WaveWait } from "#rollout/state.ts";
 import type { Wait } from "./condition.ts";
-import { gatePollMs, newGateStatus } from "./gate.ts";
+import { gateSleepMs } from "./gate.ts";
 import { type Next, unresolved } from "./next.ts";
 import { soakPollMs, soakSecondsOf } from "./soak.ts";
 
@@ -37,7 +39,8 @@ export function beginWait(
 ): RolloutHead {
   const wave = head.waves[ended] as WaveProgress;
   const soakMs = soakSecondsOf(head.policy, wave, head.wavePercentages) * 1_000;
-  const hasGate = head.gate !== undefined && (next.kind === "wave" || soakMs > 0);
+  const isGated = next.kind === "wave" || soakMs > 0;
+  const gates = isGated ? (head.gates ?? []).filter((gate) => isFor(gate, next)) : [];
   return {
     ...head,
     wait: {
@@ -46,18 +49,27 @@ export function beginWait(
       round: 0,
       ...(soakMs > 0 && { soakUntil: toIso(nowMs + soakMs) }),
     },
-    ...(hasGate && head.gate && { gateStatus: newGateStatus(head.gate, ended + 1, nowMs) }),
+    ...(gates.length > 0 && { gateStatus: closeGates(gates, ended + 1, nowMs) }),
   };
+}
+
+/** After the last wave nothing waits for a confirmation. */
+function isFor({ kind }: NamedGate, next: Next): boolean {
+  return next.kind === "wave" || kind !== "pause";
 }
 
 /** The head with what it waits for now, as Status shows it. */
 export function withVerdict(head: RolloutHead, verdict: Wait): RolloutHead & { wait: WaveWait } {
-  const { waitingFor, reason, untilMs, isForStart } = verdict;
+  const { waitingFor, reason, untilMs, isForStart, asksPeople } = verdict;
   const first: WaveWait = { since: head.updatedAt, round: 0 };
-  const { until: _u, isForStart: _s, ...before } = head.wait ?? first;
+  const { until: _u, isForStart: _s, asksPeople: _a, ...before } = head.wait ?? first;
   const until = untilMs === undefined ? {} : { until: toIso(untilMs) };
   const round = before.round + 1;
-  const shown = { waitingFor, reason, ...until, ...(isForStart === true && { isForStart }) };
+  const shown = {
+    ...{ waitingFor, reason, ...until },
+    ...(isForStart === true && { isForStart }),
+    ...(asksPeople === true && { asksPeople }),
+  };
   return { ...head, wait: { ...before, round, ...shown } };
 }
 
@@ -65,12 +77,12 @@ export function withVerdict(head: RolloutHead, verdict: Wait): RolloutHead & { w
 export function sleepMsOf(head: RolloutHead, verdict: Wait, nowMs: number): number {
   const { untilMs = Number.POSITIVE_INFINITY, waitingFor } = verdict;
   const { retryMs = intervals[waitingFor](head, nowMs) } = verdict;
-  return Math.max(1, Math.min(retryMs, untilMs - nowMs));
+  return Math.max(1, Math.min(retryMs, untilMs - nowMs, gateSleepMs(head, nowMs)));
 }
 
 const intervals: Record<WaitReason, (head: RolloutHead, nowMs: number) => number> = {
   soak: soakPollMs,
-  gate: ({ gate }) => (gate === undefined ? longestSleepMs : gatePollMs(gate)),
+  gate: () => longestSleepMs,
   approval: idlePollMs,
   window: idlePollMs,
 };
@@ -99,8 +111,11 @@ export function withResumedWait(head: RolloutHead, nowMs: number): RolloutHead {
   const resumed = { ...head, ...(head.wait && { wait: resumeWait(head.wait, nowMs) }) };
   if (head.gateStatus === undefined) return resumed;
   const pausedMs = Math.max(0, nowMs - Date.parse(head.updatedAt));
-  const until = toIso(Date.parse(head.gateStatus.until) + pausedMs);
-  return { ...resumed, gateStatus: { ...head.gateStatus, until } };
+  const gates = head.gateStatus.gates.map((gate) => ({
+    ...gate,
+    until: toIso(Date.parse(gate.until) + pausedMs),
+  }));
+  return { ...resumed, gateStatus: { ...head.gateStatus, gates } };
 }
 
 /** A Skip was for the wave that would have started then. */
@@ -143,7 +158,7 @@ export function withoutWait(head: RolloutHead): RolloutHead | undefined {
 /** The head that waits for nothing any more, but knows what was skipped until the next thing starts. */
 export function withoutReason({ wait, ...head }: RolloutHead): RolloutHead {
   if (wait === undefined) return head;
-  const { waitingFor: _w, reason: _r, until: _u, isForStart: _s, ...rest } = wait;
+  const { waitingFor: _w, reason: _r, until: _u, isForStart: _s, asksPeople: _a, ...rest } = wait;
   return { ...head, wait: rest };
 }
 

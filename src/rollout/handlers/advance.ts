@@ -4,7 +4,6 @@ import { toIso } from "#kernel/time.ts";
 import { isFilledBy } from "#rollout/conditions/availability.ts";
 import type { Facts } from "#rollout/conditions/condition.ts";
 import { mayStart } from "#rollout/conditions/decide.ts";
-import { withReports } from "#rollout/conditions/gate.ts";
 import { type Next, nextOf } from "#rollout/conditions/next.ts";
 import {
   beginWait,
@@ -14,6 +13,7 @@ import {
   withoutAnyWait,
   withoutReason,
 } from "#rollout/conditions/wait.ts";
+import { withGateReadings } from "#rollout/gates/registry.ts";
 import type { Advance, Instruction, Readings, Unhealthy } from "#rollout/internal.ts";
 import { nothingWords } from "#rollout/rules/describe-plan.ts";
 import { emptyOutcome, targetsOf } from "#rollout/rules/outcome.ts";
@@ -75,20 +75,17 @@ function drained({ drain, ...head }: RolloutHead, { isStopped }: Advance): Rollo
   return isStopped === true && drain !== undefined ? { ...head, drain } : head;
 }
 
-/** The head with what the run has read: reports of the gate's checks, and sentinels that went astray. */
+/** The head with what the run has read: of its gates, and sentinels that went astray. */
 async function withReadings(
   ctx: ObjectContext,
   head: RolloutHead,
   { look }: Advance,
 ): Promise<RolloutHead> {
   if (look === undefined) return head;
-  const { reports, strays, atMs } = look;
-  const { gateStatus, wait } = head;
-  const checked = {
-    ...head,
-    ...(gateStatus && { gateStatus: withReports(gateStatus, reports ?? []) }),
-    ...(wait && reports !== null && { wait: { ...wait, checkedAt: toIso(atMs) } }),
-  };
+  const { gates: readings, strays, atMs } = look;
+  const { gateStatus, gates = [] } = head;
+  const read = gateStatus && withGateReadings(gateStatus, gates, { readings, atMs });
+  const checked = read === undefined ? head : { ...head, gateStatus: read };
   return strays === null ? checked : withStrays(ctx, checked, { strays, atMs });
 }
 

@@ -63,7 +63,7 @@ function save(
 }
 
 function shownOf(head: RolloutHead): HistoryEntry["shown"] & { reason?: string } {
-  const { reason, cause, outcome, waiting_for, until, policy = {}, ci } = toStatus(head);
+  const { reason, cause, outcome, waiting_for, until, policy = {}, ci, gate } = toStatus(head);
   return {
     outcome: outcome ?? null,
     waitingFor: waiting_for ?? null,
@@ -76,7 +76,8 @@ function shownOf(head: RolloutHead): HistoryEntry["shown"] & { reason?: string }
     })),
     leftOut: head.leftOut ?? 0,
     failedBefore: Math.max(0, (head.failedBefore ?? 0) - head.failed),
-    ...(head.gate !== undefined && { gateChecks: head.gate.checks, gate: head.gate }),
+    ...(gate !== undefined && { gate }),
+    ...(head.gates !== undefined && { gates: head.gates }),
     ...(head.fleetSize !== undefined && { fleetSize: head.fleetSize }),
     ...(reason !== undefined && { reason }),
     ...(cause !== undefined && { cause }),

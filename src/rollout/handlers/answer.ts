@@ -1,5 +1,6 @@
 /** Converts the durable state to the handlers' answers. */
 import { isLeftBehind, type RollbackResult, type RolloutStatus } from "#rollout/contract.ts";
+import { viewGates } from "#rollout/gates/registry.ts";
 import { standingOf } from "#rollout/rules/standing.ts";
 import { isRunning } from "#rollout/rules/transitions.ts";
 import { type RolloutHead, reasonSampleLimit } from "#rollout/state.ts";
@@ -43,7 +44,7 @@ export function toStatus(head: RolloutHead | null): RolloutStatus {
     ...(head.reason !== undefined && { reason: head.reason }),
     ...(head.cause !== undefined && { cause: head.cause }),
     ...(head.paused !== undefined && { paused: head.paused }),
-    ...(head.gateStatus !== undefined && { gate: head.gateStatus }),
+    ...(head.gateStatus !== undefined && { gate: viewGates(head.gateStatus) }),
     ...waitOf(head),
     ...(head.approved !== undefined && { approved: head.approved }),
     outcome: outcomeOf(head),

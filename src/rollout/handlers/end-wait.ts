@@ -1,12 +1,15 @@
 /** Waits of a rollout: starts one, polls again, and ends it, by an operator or because windows have changed. */
 import { InvocationIdParser, type ObjectContext } from "@restatedev/restate-sdk";
+import { defaultFleet } from "#fleet/contract.ts";
 import { type Actor, nameOf, type ReadActor, unknownAccount } from "#kernel/actor.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
 import { ProblemError } from "#kernel/problem.ts";
+import { cleanText } from "#kernel/text.ts";
 import { toIso } from "#kernel/time.ts";
 import { isPersonal } from "#kernel/words.ts";
 import type { ApproveRequest, SkipRequest } from "#rollout/calls-contract.ts";
 import type { Wait } from "#rollout/conditions/condition.ts";
+import { dueGates } from "#rollout/conditions/gate.ts";
 import { nextOf } from "#rollout/conditions/next.ts";
 import { isLookDue } from "#rollout/conditions/soak.ts";
 import {
@@ -18,6 +21,7 @@ import {
   withVerdict,
 } from "#rollout/conditions/wait.ts";
 import type { RolloutProblemCode, RolloutStatus } from "#rollout/contract.ts";
+import { withConfirmation } from "#rollout/gates/registry.ts";
 import type { Instruction, WindowsChange } from "#rollout/internal.ts";
 import type { WaitReason } from "#rollout/policy-contract.ts";
 import { illegalNow } from "#rollout/rules/transitions.ts";
@@ -68,11 +72,21 @@ async function waitInstruction(
     action: "wait",
     image: head.image,
     ...(finishedWave !== undefined && { finishedWave }),
-    sinceMs: Date.parse(since),
+    facts: {
+      rolloutId: head.rolloutId,
+      fleet: head.fleet ?? defaultFleet,
+      image: head.image,
+      wave: head.currentWave,
+      waves: head.totalWaves,
+      total: head.total,
+      succeeded: head.succeeded,
+      failed: head.failed,
+      sinceMs: Date.parse(since),
+    },
     round,
     sleepMs,
     windowsEpoch: await readWindowsEpoch(ctx),
-    ...(head.gateStatus !== undefined && head.gate !== undefined && { gate: head.gate }),
+    gates: dueGates(head),
     ...(isSoaked && { soaks: true }),
   };
 }
@@ -80,10 +94,17 @@ async function waitInstruction(
 /** Waits that an operator may have to act on, or that take hours. */
 const announced: readonly WaitReason[] = ["approval", "window"];
 
-/** True if it waits for something else than before; an announced wait is news with another reason, too. */
-function isNews({ waitingFor, reason }: WaveWait, before: WaveWait | undefined): boolean {
-  if (waitingFor !== before?.waitingFor) return true;
-  return waitingFor !== undefined && announced.includes(waitingFor) && reason !== before?.reason;
+function isAnnounced({ waitingFor, asksPeople }: WaveWait): boolean {
+  return asksPeople === true || (waitingFor !== undefined && announced.includes(waitingFor));
+}
+
+/**
+ * True if it waits for something else than before; an announced wait is news with another reason, too, but for a
+ * gate: its readings change the reason.
+ */
+function isNews(wait: WaveWait, before: WaveWait | undefined): boolean {
+  if (wait.waitingFor !== before?.waitingFor || wait.asksPeople !== before?.asksPeople) return true;
+  return wait.waitingFor !== "gate" && isAnnounced(wait) && wait.reason !== before?.reason;
 }
 
 async function writeWait(
@@ -91,8 +112,7 @@ async function writeWait(
   head: RolloutHead & { wait: WaveWait },
   isTold: boolean,
 ): Promise<void> {
-  const { waitingFor } = head.wait;
-  if (isTold && waitingFor !== undefined && announced.includes(waitingFor)) {
+  if (isTold && isAnnounced(head.wait)) {
     await announce(ctx, head, "waiting");
     return;
   }
@@ -152,10 +172,14 @@ function notSkippable({ wait }: RolloutHead): string {
 /** Approves the wave that waits for it, and no later one. */
 export async function approve(
   ctx: ObjectContext,
-  { reason, ...seen }: ApproveRequest,
+  { reason, gate, ...seen }: ApproveRequest,
   readActor: ReadActor,
 ): Promise<RolloutStatus> {
   const head = await requireHead(ctx, "Approve");
+  if (gate !== undefined) {
+    const by = nameOf(readActor(ctx));
+    return confirm(ctx, head, { gate, by, seen, ...(reason !== undefined && { reason }) });
+  }
   const by = requireApprover(readActor(ctx), head);
   const wave = requireWaitingWave(head, seen);
   const at = toIso(await ctx.date.now());
@@ -166,10 +190,47 @@ export async function approve(
   return toStatus(await announce(ctx, { ...withoutReason(head), approved }, transition));
 }
 
+type Confirmation = {
+  gate: string;
+  by: string;
+  seen: Omit<ApproveRequest, "reason" | "gate">;
+  reason?: string;
+};
+
+/** Confirms a gate of the kind `pause`, after the wave that has ended. By anybody who may approve, a pipeline too. */
+async function confirm(
+  ctx: ObjectContext,
+  head: RolloutHead,
+  { gate: name, by, seen, reason }: Confirmation,
+): Promise<RolloutStatus> {
+  const { gates = [], gateStatus, currentWave, rolloutId } = head;
+  const nowMs = await ctx.date.now();
+  const confirmed = gateStatus && withConfirmation(gateStatus, gates, { name, by, nowMs });
+  if (confirmed === undefined) {
+    throw illegalNow(
+      "Approve",
+      head.state,
+      `no gate ${cleanText(name, 63)} waits for a confirmation`,
+    );
+  }
+  const { rollout_id: seenId = rolloutId, wave = currentWave + 1 } = seen;
+  if (seenId !== rolloutId || wave !== currentWave + 1) {
+    const now = `the rollout ${rolloutId} waits before wave ${currentWave + 1} by now`;
+    throw illegalNow("Approve", head.state, `${now}; check and decide again`);
+  }
+  wake(ctx, head);
+  const transition = {
+    event: "gate confirmed",
+    by,
+    reason: `${name}${reason === undefined ? "" : `: ${reason}`}`,
+  } as const;
+  return toStatus(await announce(ctx, { ...head, gateStatus: confirmed }, transition));
+}
+
 /** The wave that waits for an approval. Throws the 409 when none does, or another one than was seen. */
 function requireWaitingWave(
   head: RolloutHead,
-  { rollout_id: rolloutId, wave: seen }: Omit<ApproveRequest, "reason">,
+  { rollout_id: rolloutId, wave: seen }: Omit<ApproveRequest, "reason" | "gate">,
 ): number {
   const next = nextOf(head);
   if (head.wait?.waitingFor !== "approval" || next.kind !== "wave")

@@ -23,6 +23,8 @@ import {
   type RolloutStatus,
 } from "#rollout/contract.ts";
 import type { CheckedImage, Fleets } from "#rollout/fleets.ts";
+import type { GateTargets } from "#rollout/gates/kind.ts";
+import { gatesOf, requireGates } from "#rollout/gates/registry.ts";
 import {
   type RunHandle,
   type RunResult,
@@ -32,13 +34,7 @@ import {
 import { Policy } from "#rollout/policy-contract.ts";
 import { describePlan } from "#rollout/rules/describe-plan.ts";
 import { planRollout } from "#rollout/rules/plan.ts";
-import {
-  type GateChecks,
-  notPromoted,
-  requireCi,
-  requireGateChecks,
-  withDefaults,
-} from "#rollout/rules/start.ts";
+import { notPromoted, requireCi, withDefaults } from "#rollout/rules/start.ts";
 import { nextState } from "#rollout/rules/transitions.ts";
 import { statusOf, toResult } from "#rollout/run-result.ts";
 import type { ReadPins } from "#rollout/services/capture.ts";
@@ -58,7 +54,7 @@ export type PublicParts = {
   readHistory: ReadHistory;
   readWindows: ReadWindows;
   readPins: ReadPins;
-  readGateChecks: () => Promise<GateChecks>;
+  readGateTargets: () => Promise<Omit<GateTargets, "hasPrometheus">>;
   promotions: Promotions;
   readActor: ReadActor;
 };
@@ -88,13 +84,14 @@ export function createPublicHandlers(parts: PublicParts) {
       const hindrances = await findHindrances(ctx, parts.promotions, { image, ...first });
       if (hindrances.length > 0) throw notPromoted(ctx.key, hindrances);
       const { policy } = policyOf(request);
+      const gates = gatesOf(request);
       const isChecked = policy === undefined || (await checkChoice(ctx, parts, policy));
       const decision = ctx.client(rolloutObject, ctx.key).begin({
         image,
         requestedImage: request.image,
         wavePercentages: request.wave_percentages ?? defaultWavePercentages,
         ...nameStarter(parts.readActor(ctx)),
-        ...(request.gate !== undefined && { gate: request.gate }),
+        ...(gates.length > 0 && { gates }),
         ...(policy !== undefined && { policy }),
         ...(!isChecked && { unchecked: policy }),
         ...(ci !== undefined && { ci }),
@@ -167,7 +164,7 @@ async function planNow(
     ...warnOfPins(fleet, { pins: own, nowMs }),
   ];
   const found = { fleetSize: fleet.length, pins, warnings, windows, nowMs };
-  const planned = { ...asked, ...found, wavePercentages, policy };
+  const planned = { ...asked, ...found, gates: gatesOf(asked), wavePercentages, policy };
   return describePlan(planned, planRollout(fleet, planned));
 }
 
@@ -196,15 +193,21 @@ async function checkChoice(
   });
 }
 
+type GatedImage = Pick<RolloutRequest, "gate" | "gates" | "image"> & { isOpen?: boolean };
+
 /** Refuses a gate that cannot open, before the registry is asked. Once: settings may differ at a replay. */
 async function pin(
   ctx: ObjectSharedContext,
-  { readGateChecks, fleets, promotions }: PublicParts,
-  { gate, image, isOpen = true }: Pick<RolloutRequest, "gate" | "image"> & { isOpen?: boolean },
+  { readGateTargets, fleets, promotions }: PublicParts,
+  { image, isOpen = true, ...request }: GatedImage,
 ): Promise<PinnedImage> {
   const resolve = async (): Promise<PinnedImage> => {
     const fleet = fleets.require(ctx.key);
-    if (gate !== undefined) requireGateChecks(gate, await readGateChecks());
+    const gates = gatesOf(request);
+    if (gates.length > 0) {
+      const hasPrometheus = fleet.prometheus !== undefined;
+      requireGates(gates, { ...(await readGateTargets()), hasPrometheus });
+    }
     const first = await promotions.before(ctx.key);
     const pinned = await fleet.resolveImage(image, isOpen);
     if (first.length === 0) return pinned;

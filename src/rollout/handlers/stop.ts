@@ -194,9 +194,9 @@ export async function stopFor(
   head: RolloutHead,
   { verdict, orders }: { verdict: Stop; orders: OrderStop },
 ): Promise<RolloutHead> {
-  const { cause, reason, isOfImage } = verdict;
+  const { cause, reason, isOfImage, rollsBack = false } = verdict;
   const { reason: _, ...before } = head;
-  const followsRollback = isOfImage && head.policy.on_failure === "rollback";
+  const followsRollback = rollsBack || (isOfImage && head.policy.on_failure === "rollback");
   const paused: RolloutHead = {
     ...before,
     state: "paused",

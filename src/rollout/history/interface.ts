@@ -2,7 +2,8 @@ import { iface } from "@restatedev/restate-sdk";
 import type { Notice } from "#alerts/contract.ts";
 import type { CiEvidence } from "#ci/contract.ts";
 import type { PauseCause, RolloutStatus } from "#rollout/contract.ts";
-import type { Gate, Policy } from "#rollout/policy-contract.ts";
+import type { GateStatus, NamedGate } from "#rollout/gates/contract.ts";
+import type { Policy } from "#rollout/policy-contract.ts";
 import type { RolloutEvent } from "#rollout/rules/messages.ts";
 import { type OutcomeChange, previousImageOf } from "#rollout/rules/outcome.ts";
 import type { Batch, RolloutHead } from "#rollout/state.ts";
@@ -46,9 +47,10 @@ type HistoryView = {
   waves: Omit<RecordedWave, "wave">[];
   leftOut: number;
   failedBefore: number;
-  /** Absent: there is no gate. */
-  gateChecks?: string[];
-  gate?: Gate;
+  /** Absent: none is closed now; the last one stays. */
+  gate?: GateStatus;
+  /** As they were asked for; absent: none were. */
+  gates?: NamedGate[];
   /** Absent: it is not frozen yet. */
   fleetSize?: number;
   ci?: CiEvidence[];

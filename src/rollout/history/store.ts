@@ -3,6 +3,7 @@ import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { defaultFleet } from "#fleet/contract.ts";
 import type { Database } from "#kernel/database.ts";
 import { isSameImage } from "#kernel/image-reference.ts";
+import { toStorableJson } from "#kernel/text.ts";
 import type { HistoryRequest } from "#rollout/calls-contract.ts";
 import type { RolloutHistory } from "#rollout/contract.ts";
 import {
@@ -107,8 +108,6 @@ const outcomeNames: Record<string, string> = {
   x: "left_out",
 };
 
-const endStates = ["completed", "cancelled"];
-
 function rolloutRow(rolloutId: string, entry: HistoryEntry): unknown[] {
   return [
     rolloutId,
@@ -126,7 +125,7 @@ function rolloutRow(rolloutId: string, entry: HistoryEntry): unknown[] {
     entry.reverted,
     entry.startedAt,
     entry.updatedAt,
-    endStates.includes(entry.state) ? entry.updatedAt : null,
+    ["completed", "cancelled"].includes(entry.state) ? entry.updatedAt : null,
     entry.sequence,
     ...shownRow(entry.shown),
     entry.fleet ?? defaultFleet,
@@ -143,9 +142,10 @@ function shownRow(shown: HistoryEntry["shown"]): unknown[] {
     JSON.stringify(shown.waves),
     shown.leftOut,
     shown.ci === undefined ? null : JSON.stringify(shown.ci),
-    shown.gateChecks ?? null,
+    gateChecksOf(shown.gates),
     shown.failedBefore,
-    shown.gate === undefined ? null : JSON.stringify(shown.gate),
+    shown.gate === undefined ? null : toStorableJson(shown.gate),
+    shown.gates === undefined ? null : toStorableJson(shown.gates),
     shown.fleetSize ?? null,
   ];
 }
@@ -168,21 +168,25 @@ function ifNewer(column: string): string {
 
 // The row's sequence increases with results too: a result that arrived first must not suppress a
 // delayed transition. The messages show which transitions were written already.
+function gateChecksOf(gates: HistoryEntry["shown"]["gates"] = []): string[] | null {
+  const checks = gates.flatMap((gate) => (gate.kind === "checks" ? gate.checks : []));
+  return checks.length === 0 ? null : checks;
+}
+
 const saveRollout = `
   INSERT INTO rollouts (id, image, requested_image, wave_percentages, state, reason, started_by,
     current_wave, total_waves, total, succeeded, failed, reverted, started_at, updated_at, ended_at,
     sequence, cause, outcome, waiting_for, waits_until, policy, waves, left_out, ci, gate_checks,
-    failed_before, gate, fleet_size, fleet)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
-    $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30)
+    failed_before, gate, gates, fleet_size, fleet)
+  VALUES (${Array.from({ length: 31 }, (_, i) => `$${i + 1}`).join(", ")})
   ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, reason = excluded.reason, current_wave = excluded.current_wave,
     total_waves = excluded.total_waves, total = excluded.total, ended_at = excluded.ended_at,
     cause = excluded.cause, outcome = excluded.outcome, waiting_for = excluded.waiting_for,
-    waits_until = excluded.waits_until, policy = excluded.policy,
+    waits_until = excluded.waits_until, policy = excluded.policy, gate = coalesce(excluded.gate, rollouts.gate),
     waves = excluded.waves, left_out = excluded.left_out, ci = excluded.ci,
     gate_checks = excluded.gate_checks, failed_before = excluded.failed_before,
-    gate = excluded.gate, fleet_size = excluded.fleet_size,
+    gates = excluded.gates, fleet_size = excluded.fleet_size,
     ${["succeeded", "failed", "reverted", "updated_at", "sequence"].map(ifNewer).join(", ")}
   WHERE NOT EXISTS (SELECT FROM rollout_messages AS m
     WHERE m.rollout_id = excluded.id AND m.sequence > excluded.sequence)`;
@@ -287,6 +291,7 @@ function toRollout(row: any): RolloutHistory["rollouts"][number] {
     policy: row.policy,
     ...(row.ci !== null && { ci: row.ci }),
     ...(row.gate_checks !== null && { gate_checks: row.gate_checks }),
+    ...(row.gate !== null && { gate: row.gate }),
     started_by: row.started_by,
     wave_percentages: row.wave_percentages,
     ...{ current_wave, total_waves, total, succeeded, failed, reverted },

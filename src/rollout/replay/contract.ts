@@ -2,13 +2,15 @@
 import { z } from "zod";
 import { isClean } from "#kernel/text.ts";
 import { rolloutStates, WavePercentages } from "#rollout/contract.ts";
-import { Gate, policyFields } from "#rollout/policy-contract.ts";
+import { CheckGate, Gates } from "#rollout/gates/contract.ts";
+import { policyFields } from "#rollout/policy-contract.ts";
 
 /** The fields of a Rollout request without its image; what is left out stays as the past rollout had it. */
 export const ReplayPolicy = z
   .strictObject({
     wave_percentages: WavePercentages.optional(),
-    gate: Gate.optional(),
+    gate: CheckGate.optional(),
+    gates: Gates.optional(),
     ...policyFields,
   })
   .meta({

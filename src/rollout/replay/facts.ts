@@ -3,7 +3,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { Labels } from "#fleet/contract.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { PauseCause, RolloutStateName } from "#rollout/contract.ts";
-import type { Gate, GateStatus } from "#rollout/policy-contract.ts";
+import type { CheckState, NamedGate } from "#rollout/gates/contract.ts";
+import { gatesOf } from "#rollout/gates/registry.ts";
 import { planRollout } from "#rollout/rules/plan.ts";
 import type { HeadPolicy } from "#rollout/state.ts";
 import type { ReplayPolicy, ReplayProblemCode } from "./contract.ts";
@@ -32,14 +33,14 @@ export type CheckRun = {
   scheduledMs: number;
   decidedMs: number;
   isClean: boolean;
-  failure: GateStatus["checks"][number]["failed_run"];
+  failure: CheckState["failed_run"];
 };
 
 export type ReplayFacts = {
   rolloutId: string;
   image: string;
   policy: HeadPolicy;
-  gate?: Gate;
+  gates: NamedGate[];
   wavePercentages: number[];
   /** Of each wave there was: a cap per region makes several of one. */
   percentages: number[];
@@ -66,24 +67,33 @@ export type ReplayFacts = {
 };
 
 /** The policy that is played: the recorded one, with the fields of the request instead of its own. */
-export type PlayedPolicy = { policy: HeadPolicy; gate?: Gate; wavePercentages: readonly number[] };
+export type PlayedPolicy = {
+  policy: HeadPolicy;
+  gates: readonly NamedGate[];
+  wavePercentages: readonly number[];
+};
 
-export function recordedPolicy({ policy, gate, wavePercentages }: ReplayFacts): PlayedPolicy {
-  return { policy, wavePercentages, ...(gate !== undefined && { gate }) };
+export function recordedPolicy({ policy, gates, wavePercentages }: ReplayFacts): PlayedPolicy {
+  return { policy, wavePercentages, gates };
 }
 
 /** Throws 400 for a list of soaks that does not fit the waves. */
 export function withPolicy(facts: ReplayFacts, requested: ReplayPolicy): PlayedPolicy {
   const recorded = recordedPolicy(facts);
   const { wave_percentages: wavePercentages = recorded.wavePercentages, ...others } = requested;
-  const { gate = recorded.gate, ...policy } = others;
+  const { gate, gates, ...policy } = others;
   const played = { ...recorded.policy, ...policy };
   const { soak_seconds: soak } = played;
   if (Array.isArray(soak) && soak.length !== wavePercentages.length) {
     const detail = `policy.soak_seconds: has ${soak.length} times for ${wavePercentages.length} wave_percentages: give one number, or as many as there are`;
     throw new ProblemError<ReplayProblemCode>({ status: 400, code: "not_replayable", detail });
   }
-  return { policy: played, wavePercentages, ...(gate !== undefined && { gate }) };
+  const isSame = gate === undefined && gates === undefined;
+  return {
+    policy: played,
+    wavePercentages,
+    gates: isSame ? recorded.gates : gatesOf({ gate, gates }),
+  };
 }
 
 export type PlayedWave = { percentage: number; members: FactMember[] };

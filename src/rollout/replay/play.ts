@@ -3,9 +3,10 @@ import { toIso } from "#kernel/time.ts";
 import { freeSlots, withEndedDeploys } from "#rollout/conditions/availability.ts";
 import type { Stop, Wait } from "#rollout/conditions/condition.ts";
 import { mayStart } from "#rollout/conditions/decide.ts";
-import { type CheckReport, withReports } from "#rollout/conditions/gate.ts";
 import { type Next, nextOf } from "#rollout/conditions/next.ts";
 import { beginWait, withEnded } from "#rollout/conditions/wait.ts";
+import type { CheckReport } from "#rollout/gates/kind.ts";
+import { withGateReadings } from "#rollout/gates/registry.ts";
 import type { RolloutHead, WaveProgress } from "#rollout/state.ts";
 import type { WouldHave } from "./contract.ts";
 import { DeployQueue, type PlayedDeploy } from "./deploys.ts";
@@ -147,8 +148,15 @@ class Play {
     if (wait === undefined) return;
     const at = toIso(this.#nowMs);
     if (wait.soakUntil !== undefined) this.#fail();
-    const checked = gateStatus && { gateStatus: withReports(gateStatus, gate.at(this.#nowMs)) };
-    this.#head = { ...this.#head, ...checked, wait: { ...wait, lookedAt: at, checkedAt: at } };
+    const reports = gate.at(this.#nowMs);
+    const readings = this.#head.gates?.map(({ name }) => ({ name, found: { reports } })) ?? [];
+    const checked = gateStatus && {
+      gateStatus: withGateReadings(gateStatus, this.#head.gates ?? [], {
+        readings,
+        atMs: this.#nowMs,
+      }),
+    };
+    this.#head = { ...this.#head, ...checked, wait: { ...wait, lookedAt: at } };
   }
 
   /** Sentinels that have failed after their success by now. */
@@ -201,7 +209,8 @@ class Readings {
     { head, sinceMs }: { head: RolloutHead; sinceMs: number },
   ) {
     const shiftMs = Date.parse(head.wait?.since ?? "") - sinceMs;
-    const checks = new Set(head.gateStatus?.checks.map(({ check }) => check));
+    const states = head.gateStatus?.gates.flatMap(({ checks = [] }) => checks);
+    const checks = new Set(states?.map(({ check }) => check));
     const own = runs.filter((run) => checks.has(run.check) && run.scheduledMs >= sinceMs);
     this.#runs = own.map((run) => ({ ...run, atMs: run.decidedMs + shiftMs }));
     this.#untilMs = runsUntilMs + shiftMs;
@@ -250,7 +259,7 @@ function sumOf(waves: readonly WaveProgress[], count: (wave: WaveProgress) => nu
 /** Approvals and the requested start are people's time, and wait for nobody here. */
 function headOf(
   facts: ReplayFacts,
-  { policy, gate, wavePercentages }: PlayedPolicy,
+  { policy, gates, wavePercentages }: PlayedPolicy,
   played: readonly PlayedWave[],
 ): RolloutHead {
   const { rolloutId, image, startedMs, fleetSize } = facts;
@@ -265,7 +274,7 @@ function headOf(
     ...{
       policy: rules,
       wavePercentages: [...wavePercentages],
-      ...(gate !== undefined && { gate }),
+      ...(gates.length > 0 && { gates: [...gates] }),
     },
     ...{ waves, totalWaves: waves.length, total: sumOf(waves, ({ size }) => size) },
     ...{ currentWave: 0, endedWaves: 0, succeeded: 0, failed: 0, reverted: 0 },

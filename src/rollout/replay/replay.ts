@@ -8,7 +8,7 @@ import { type Played, play } from "./play.ts";
 
 /** Throws a `ProblemError` for a policy that does not fit this rollout. */
 export function replay(facts: ReplayFacts, requested: ReplayPolicy): ReplayResult {
-  const { played, unread } = withReadChecks(facts, withPolicy(facts, requested));
+  const { played, unread, unplayed } = withReadChecks(facts, withPolicy(facts, requested));
   const { gateUnknown, ...would } = play(facts, played);
   const own = play(facts, withReadChecks(facts, recordedPolicy(facts)).played);
   const really = reallyOf(facts);
@@ -20,7 +20,13 @@ export function replay(facts: ReplayFacts, requested: ReplayPolicy): ReplayResul
     would,
     fewer: really.ordered - would.ordered,
     longer_seconds: would.seconds - own.seconds,
-    notes: notesOf(facts, { requested, played, unread, would: { ...would, gateUnknown } }),
+    notes: notesOf(facts, {
+      requested,
+      played,
+      unread,
+      unplayed,
+      would: { ...would, gateUnknown },
+    }),
   };
 }
 
@@ -35,21 +41,26 @@ function reallyOf({ status, members, startedMs, endedMs }: ReplayFacts): ReplayR
   };
 }
 
-/** The policy without checks of its gate that have no stored run of that time. */
+/** The policy without checks of its gates that have no stored run of that time, and without gates of other kinds. */
 function withReadChecks(
   { runs }: ReplayFacts,
-  { gate, ...played }: PlayedPolicy,
-): { played: PlayedPolicy; unread: string[] } {
-  if (gate === undefined) return { played, unread: [] };
+  policy: PlayedPolicy,
+): { played: PlayedPolicy; unread: string[]; unplayed: string[] } {
   const read = new Set(runs.map(({ check }) => check));
-  const unread = gate.checks.filter((check) => !read.has(check));
-  const checks = gate.checks.filter((check) => read.has(check));
-  return { played: { ...played, ...(checks.length > 0 && { gate: { ...gate, checks } }) }, unread };
+  const ofChecks = policy.gates.filter((gate) => gate.kind === "checks");
+  const gates = ofChecks
+    .map((gate) => ({ ...gate, checks: gate.checks.filter((check) => read.has(check)) }))
+    .filter(({ checks }) => checks.length > 0);
+  return {
+    played: { ...policy, gates },
+    unread: ofChecks.flatMap(({ checks }) => checks.filter((check) => !read.has(check))),
+    unplayed: policy.gates.filter(({ kind }) => kind !== "checks").map(({ name }) => name),
+  };
 }
 
 /** The fields that the play follows; of any other a note says that it does not. */
 const played = new Set([
-  ...["wave_percentages", "gate", "on_failure", "max_failed", "soak_seconds", "approvals"],
+  ...["wave_percentages", "gate", "gates", "on_failure", "max_failed", "soak_seconds", "approvals"],
   ...["exclude", "only", "regions", "canary_labels", "max_per_region", "max_unavailable", "reason"],
 ]);
 
@@ -57,6 +68,7 @@ type Outcome = {
   requested: ReplayPolicy;
   played: PlayedPolicy;
   unread: readonly string[];
+  unplayed: readonly string[];
   would: Pick<Played, "end" | "unknown" | "wave" | "waves"> & { gateUnknown: true | undefined };
 };
 
@@ -72,7 +84,7 @@ function notesOf(facts: ReplayFacts, outcome: Outcome): string[] {
     ],
     ...notesOfWaits(outcome),
     [
-      outcome.played.gate !== undefined,
+      outcome.played.gates.length > 0,
       "Runs of checks are those of that time: sentinels of later waves may have had the image by then.",
     ],
     [unlocated > 0, `The region and labels of ${countOf(unlocated)} are not recorded.`],
@@ -83,6 +95,10 @@ function notesOf(facts: ReplayFacts, outcome: Outcome): string[] {
     [
       unavailable !== undefined,
       "Sentinels that were unhealthy before their deploy are not recorded, and do not count in max_unavailable.",
+    ],
+    [
+      outcome.unplayed.length > 0,
+      `Only gates of checks are played: not ${someOf(outcome.unplayed, 5)}.`,
     ],
     [skipped.length > 0, `Not played: ${skipped.join(", ")}.`],
   ];

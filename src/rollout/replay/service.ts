@@ -1,8 +1,10 @@
 /** `RolloutReplay`: plays past rollouts against other policies, for whoever may read. */
+
 import { iface, implement } from "@restatedev/restate-sdk";
 import pLimit from "p-limit";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError, unkept } from "#kernel/restate.ts";
+import { gatesOf } from "#rollout/gates/registry.ts";
 import { replayHandlers, replayName } from "./contract.ts";
 import { replay } from "./replay.ts";
 import type { createReadFacts } from "./store.ts";
@@ -31,7 +33,7 @@ export function createReplayService(readFacts: ReturnType<typeof createReadFacts
     handlers: {
       Replay: (ctx, { rollout_id: id, policy }) =>
         readNow(ctx, reading, () =>
-          turns(async () => replay(await readFacts(id, policy.gate), policy)),
+          turns(async () => replay(await readFacts(id, gatesOf(policy)), policy)),
         ),
     },
     options: { journalRetention: 0, asTerminalError, handlers: { Replay: unkept } },

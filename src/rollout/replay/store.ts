@@ -1,7 +1,7 @@
 /** Reads the facts of a past rollout from history, a page of its sentinels at a time. */
 import type { Database } from "#kernel/database.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import type { Gate } from "#rollout/policy-contract.ts";
+import type { NamedGate } from "#rollout/gates/contract.ts";
 import type { ReplayProblemCode } from "./contract.ts";
 import type { CheckRun, FactMember, ReplayFacts } from "./facts.ts";
 
@@ -19,22 +19,25 @@ const mostMembers = 200_000;
 /** The longest gate: runs later than that after the end of the rollout are of no replay. */
 const gateMs = 86_400_000;
 
-/** Returns a function that reads facts; `gate`: the one that is played, besides the recorded one. */
+/** Returns a function that reads facts; `gates`: those that are played, besides the recorded ones. */
 export function createReadFacts({ database, readRuns, nowMs }: Parts) {
-  return async (rolloutId: string, gate: Gate | undefined): Promise<ReplayFacts> => {
+  return async (rolloutId: string, gates: readonly NamedGate[]): Promise<ReplayFacts> => {
     const row = await readRollout(database, rolloutId);
     const members = await readMembers(database, rolloutId);
     const startedMs = row.started_at.getTime();
     const endedMs = (row.ended_at ?? row.updated_at).getTime();
     // After a rollback the checks say nothing about the image any more.
     const saysMs = row.rolled_back_at?.getTime() ?? endedMs + gateMs;
-    const checks = [row.gate, gate].flatMap((one) => one?.checks ?? []);
+    const recorded: NamedGate[] = row.gates ?? [];
+    const checks = [...recorded, ...gates].flatMap((one) =>
+      one.kind === "checks" ? one.checks : [],
+    );
     const span = { fromMs: startedMs, untilMs: Math.min(nowMs(), saysMs) };
     const read = checks.length === 0 ? { runs: [], ...span } : await readRuns(checks, span);
     return {
       ...{ rolloutId, image: row.image, policy: row.policy, startedMs, endedMs, members },
       ...{ wavePercentages: row.wave_percentages, percentages: row.percentages },
-      ...(row.gate !== null && { gate: row.gate }),
+      gates: recorded,
       ...(row.fleet_size !== null && { fleetSize: row.fleet_size }),
       status: statusOf(row),
       runs: read.runs.toSorted((a, b) => a.decidedMs - b.decidedMs),

@@ -2,14 +2,16 @@
 import type { CiEvidence } from "#ci/contract.ts";
 import type { FleetMember } from "#fleet/contract.ts";
 import { someOf } from "#kernel/text.ts";
-import { formatDuration, toIso } from "#kernel/time.ts";
+import { toIso } from "#kernel/time.ts";
 import { selectorOf } from "#rollout/choice/leave-out.ts";
 import { needsApproval } from "#rollout/conditions/approval.ts";
 import { allowedUnavailable } from "#rollout/conditions/availability.ts";
 import { soakSecondsOf } from "#rollout/conditions/soak.ts";
 import { earliestStarts } from "#rollout/conditions/window.ts";
 import type { RolloutPlan } from "#rollout/contract.ts";
-import type { Gate, Policy } from "#rollout/policy-contract.ts";
+import type { NamedGate } from "#rollout/gates/contract.ts";
+import { kindOf } from "#rollout/gates/registry.ts";
+import type { Policy } from "#rollout/policy-contract.ts";
 import type { HeadPolicy } from "#rollout/state.ts";
 import { type Limit, limitOf } from "#rollout/values-contract.ts";
 import type { RolloutWindow } from "#rollout/windows/contract.ts";
@@ -25,7 +27,7 @@ type PlanInput = {
   /** The requested percentages: in a small fleet there are fewer waves. */
   wavePercentages: readonly number[];
   policy: HeadPolicy;
-  gate?: Gate | undefined;
+  gates?: NamedGate[];
   fleetSize: number;
   /** Names in pins and settings that no sentinel has. */
   warnings?: string[];
@@ -35,7 +37,7 @@ type PlanInput = {
 
 export function describePlan(planned: PlanInput, { waves, leftOut }: PlannedRollout): RolloutPlan {
   const { image, ci, hindrances, wavePercentages, policy, fleetSize, windows, nowMs } = planned;
-  const { gate = null, warnings = [] } = planned;
+  const { gates = [], warnings = [] } = planned;
   const total = waves.reduce((sum, wave) => sum + wave.members.length, 0);
   const { on_failure = "pause", max_failed: limits, include_failed: _, ...choice } = policy;
   const canaries = canariesIn(waves, policy);
@@ -54,7 +56,7 @@ export function describePlan(planned: PlanInput, { waves, leftOut }: PlannedRoll
     canary_count: canaries.length,
     warnings,
     merged: mergedInto(waves, wavePercentages),
-    gate,
+    gates,
     policy: { ...choice, on_failure, ...(limits !== undefined && { max_failed: limits }) },
     max_unavailable: allowedUnavailable({ policy, fleetSize, total }) ?? null,
     on_failure,
@@ -78,11 +80,18 @@ export function describePlan(planned: PlanInput, { waves, leftOut }: PlannedRoll
       sentinels: members.slice(0, namedPerWave).map((member) => member.id),
     })),
   };
-  return { ...plan, notes: notesOn(plan) };
+  return { ...plan, notes: notesOn({ ...plan, gates }) };
 }
 
-function notesOn(plan: Omit<RolloutPlan, "notes">): string[] {
-  const { total, already_running: running, left_out_count: leftOut, canaries, gate, merged } = plan;
+function notesOn(plan: Omit<RolloutPlan, "notes" | "gates"> & { gates: NamedGate[] }): string[] {
+  const {
+    total,
+    already_running: running,
+    left_out_count: leftOut,
+    canaries,
+    gates,
+    merged,
+  } = plan;
   const { canary_labels: labels, regions = [] } = plan.policy;
   const noCanary = labels === undefined ? "none, no labels name any" : "none that gets the image";
   return [
@@ -94,9 +103,8 @@ function notesOn(plan: Omit<RolloutPlan, "notes">): string[] {
       : [
           `Order: ${regions.join(", ")} first, then all other regions (only these regions: --only-regions)`,
         ]),
-    gate === null
-      ? "Gate: none"
-      : `Gate before each next wave: ${gate.checks.join(", ")}; clean runs of each: ${gate.clean_runs}, within ${formatDuration(gate.timeout_seconds * 1_000)}`,
+    ...(gates.length === 0 ? ["Gate: none"] : []),
+    ...gates.map((gate) => `Gate before each next wave: ${kindOf(gate).describe(gate)}`),
     ...(plan.max_unavailable === null
       ? []
       : [`Unhealthy, failed or in flight at one time: ${plan.max_unavailable} at most`]),

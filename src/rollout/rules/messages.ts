@@ -18,6 +18,7 @@ export const rolloutEvents = [
   "resumed to retry",
   "skipped",
   "approved",
+  "gate confirmed",
   "window removed",
   "rollback started",
   "rollback completed",
@@ -63,10 +64,12 @@ const drafts: Record<RolloutEvent, Draft> = {
     title: "Rollout waits",
     lines: ({ wait }) => [
       ...(wait?.reason === undefined ? [] : [`It ${wait.reason}.`]),
-      ...(wait?.until === undefined ? [] : [`It goes on at ${formatUtc(wait.until)}.`]),
-      wait?.waitingFor === "approval"
-        ? "Approve starts it; Cancel and Pause are possible, too."
-        : "Skip, with a reason, starts what comes next all the same.",
+      ...(wait?.until === undefined ? [] : [untilWords(wait.until, wait.asksPeople)]),
+      wait?.asksPeople === true
+        ? "Approve with the name of the gate confirms it; Skip, with a reason, opens all gates."
+        : wait?.waitingFor === "approval"
+          ? "Approve starts it; Cancel and Pause are possible, too."
+          : "Skip, with a reason, starts what comes next all the same.",
     ],
   },
   paused: {
@@ -75,6 +78,7 @@ const drafts: Record<RolloutEvent, Draft> = {
     lines: (head, { by }) => [
       ...(by === undefined ? [] : [`Paused by ${callerWords(by)}.`]),
       ...(head.reason === undefined ? [] : [`${head.reason}.`]),
+      ...(head.cause === "gate" ? readingLines(head) : []),
       ...(head.failed === 0
         ? []
         : [
@@ -109,6 +113,11 @@ const drafts: Record<RolloutEvent, Draft> = {
     lines: ({ approved }, { by = "", reason }) => [
       `${callerWords(by)} approved wave ${approved?.at(-1)?.wave}${reason === undefined ? "" : `: ${reason}`}.`,
     ],
+  },
+  "gate confirmed": {
+    tone: "info",
+    title: "Gate confirmed",
+    lines: (_, { by = "", reason }) => [`${callerWords(by)} confirmed the gate ${reason}.`],
   },
   "window removed": {
     tone: "warning",
@@ -191,6 +200,10 @@ export function composeMessage(event: RolloutEvent, head: RolloutHead, call: Cal
   };
 }
 
+function untilWords(until: string, asksPeople = false): string {
+  return `${asksPeople ? "Its time is over" : "It goes on"} at ${formatUtc(until)}.`;
+}
+
 function currentWave(head: RolloutHead) {
   return head.waves[head.currentWave - 1];
 }
@@ -234,6 +247,15 @@ function leftLines(head: RolloutHead): string[] {
 
 function failureLines(head: RolloutHead): string[] {
   return namedLines("Failed", head.failedSample, head.failed);
+}
+
+/** The last readings of the gates that have not passed. */
+function readingLines({ gateStatus }: RolloutHead): string[] {
+  return (gateStatus?.gates ?? []).flatMap(({ name, verdict, readings }) => {
+    if (verdict === "pass" || readings.length === 0) return [];
+    const last = readings.slice(-3).map(({ at, value }) => `${formatUtc(at)} ${value}`);
+    return [`Last readings of ${name}: ${last.join("; ")}.`];
+  });
 }
 
 function leftOutLines({ leftOut = 0 }: RolloutHead): string[] {

@@ -4,9 +4,12 @@ import type { FleetMember, ReasonCode } from "#fleet/contract.ts";
 import { unlessLate } from "#kernel/async.ts";
 import { compareImages } from "#kernel/image-reference.ts";
 import { readPatiently } from "#kernel/read-now.ts";
-import type { ReadChecks } from "#rollout/conditions/gate.ts";
+import { toIso } from "#kernel/time.ts";
+import type { DueGate } from "#rollout/conditions/gate.ts";
 import { wakeSignal } from "#rollout/conditions/wait.ts";
 import type { Fleets, ListFleet } from "#rollout/fleets.ts";
+import type { GateTools, WaveFacts } from "#rollout/gates/kind.ts";
+import { type GateReading, kindOf } from "#rollout/gates/registry.ts";
 import type { Advance, Readings, Run, Unhealthy, WaitInstruction } from "#rollout/internal.ts";
 import type { Stray } from "#rollout/rules/second-try.ts";
 import { type Openings, openingsAt } from "#rollout/windows/calendar.ts";
@@ -57,8 +60,7 @@ export type ReadWindows = (fleet: string) => Promise<RolloutWindow[]>;
 export type PollSettings = {
   /** The fleet's name. */
   name: string;
-  /** Reads reports of checks since a time. */
-  readChecks: ReadChecks;
+  tools: GateTools;
   readStrays: ReadStrays;
   readWindows: ReadWindows;
   listFleet: ListFleet;
@@ -102,18 +104,18 @@ export async function poll(ctx: Context, at: PollContext | Wait): Promise<{ look
 }
 
 async function readConditions(ctx: Context, at: PollContext | Wait): Promise<Readings> {
-  const { name, readChecks, readStrays, readWindows, listFleet } = at.settings;
+  const { name, readStrays, readWindows, listFleet } = at.settings;
   const {
     rolloutId,
     windowsEpoch,
-    gate,
+    gates = [],
     soaks,
     image,
-    sinceMs,
+    facts,
   }: PollContext & Partial<WaitInstruction> = at;
   const atMs = Date.now();
-  const [reports, strays, windows, fleet] = await Promise.all([
-    gate === undefined ? null : orNull(ctx, () => readChecks(gate.checks, sinceMs ?? atMs)),
+  const [read, strays, windows, fleet] = await Promise.all([
+    facts === undefined ? [] : readGates(ctx, { gates, facts, tools: at.settings.tools }),
     soaks !== true || image === undefined
       ? null
       : orNull(ctx, () => readStrays({ fleet: name, rolloutId, image })),
@@ -124,7 +126,31 @@ async function readConditions(ctx: Context, at: PollContext | Wait): Promise<Rea
       ? orNull(ctx, async () => unhealthyOf(await readPatiently(readLimitMs, listFleet)))
       : null,
   ]);
-  return { atMs, reports, strays, windows, windowsEpoch, fleet };
+  return { atMs, gates: read, strays, windows, windowsEpoch, fleet };
+}
+
+/** A sleep may end a little early. */
+const earlyMs = 250;
+
+/** A gate that is not due yet is read at a later poll: what is polled for others must not hurry it. */
+function readGates(
+  ctx: Context,
+  { gates, facts, tools }: { gates: readonly DueGate[]; facts: WaveFacts; tools: GateTools },
+): Promise<GateReading[]> {
+  return Promise.all(
+    gates.map(async ({ gate, dueMs, attempt }) => {
+      if (Date.now() + earlyMs < dueMs) return { name: gate.name, found: null };
+      const kind = kindOf(gate);
+      const found = await orNull(ctx, () => kind.read(gate, tools, { ...facts, attempt }));
+      // A reading all the same: it would be due at once again.
+      const isMissed = found === null && kind.reads === "paced";
+      return { name: gate.name, found: isMissed ? missed(Date.now()) : found };
+    }),
+  );
+}
+
+function missed(nowMs: number): GateReading["found"] {
+  return { reading: { at: toIso(nowMs), value: "could not be read", verdict: "inconclusive" } };
 }
 
 /** The maximal number of ids: a journal must not grow with a fleet that is down. */

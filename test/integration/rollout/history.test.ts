@@ -1,9 +1,11 @@
 /** What history keeps of a rollout, whatever the order in which it is told. */
+
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { EventRecord } from "#alerts/queue.ts";
 import { saveEvents } from "#alerts/store.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
+import { gatesOf } from "#rollout/gates/registry.ts";
 import { createRolloutReader } from "#rollout/history/reader.ts";
 import { createHistoryStore, type HistoryStore } from "#rollout/history/store.ts";
 import { composeMessage } from "#rollout/rules/messages.ts";
@@ -111,7 +113,10 @@ describe("history", () => {
     const reader = createRolloutReader(database);
     await history.save("r-gate", {
       ...entry(1, {}),
-      shown: { ...nothingShown, gateChecks: ["b", "a"] },
+      shown: {
+        ...nothingShown,
+        gates: gatesOf({ gate: { checks: ["b", "a"], clean_runs: 1, timeout_seconds: 60 } }),
+      },
     });
     await history.save("r-free", entry(1, {}));
 

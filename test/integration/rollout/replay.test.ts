@@ -1,6 +1,7 @@
 /** Past rollouts as history has them, played against other policies. */
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { createReadRuns } from "#monitor/results/runs.ts";
+import { gatesOf } from "#rollout/gates/registry.ts";
 import { ReplayResult } from "#rollout/replay/contract.ts";
 import { createReadFacts } from "#rollout/replay/store.ts";
 import { aCheckResult } from "../../support/monitor/check-builders.ts";
@@ -114,7 +115,7 @@ it("the region, the labels and the size of the fleet are those of then", async (
   const { database } = bench;
   const readRuns = createReadRuns(database, { failedAtPercent: 0 });
   const readFacts = createReadFacts({ database, readRuns, nowMs: Date.now });
-  const { members, fleetSize } = await readFacts(`${answer.body["rollout_id"]}`, undefined);
+  const { members, fleetSize } = await readFacts(`${answer.body["rollout_id"]}`, []);
 
   expect(would).toMatchObject({ end: "completed", ordered: 11, unknown: 0 });
   expect(fleetSize).toBe(12);
@@ -164,8 +165,8 @@ it("a gate is played by the stored runs of its check", async () => {
 
   const facts = { database: bench.database, nowMs: () => Date.now() + 60_000 };
   const readRuns = createReadRuns(bench.database, { failedAtPercent: 0 });
-  const gate = { checks: ["liveness"], clean_runs: 1, timeout_seconds: 10 };
-  const read = await createReadFacts({ ...facts, readRuns })(`${answer.body["rollout_id"]}`, gate);
+  const gates = gatesOf({ gate: { checks: ["liveness"], clean_runs: 1, timeout_seconds: 10 } });
+  const read = await createReadFacts({ ...facts, readRuns })(`${answer.body["rollout_id"]}`, gates);
 
   expect(runs.runs).toMatchObject([
     { isClean: true, failure: null },

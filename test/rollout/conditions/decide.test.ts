@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { mayStart } from "#rollout/conditions/decide.ts";
-import { newGateStatus } from "#rollout/conditions/gate.ts";
 import { type Next, nextOf } from "#rollout/conditions/next.ts";
 import { beginWait, sleepMsOf } from "#rollout/conditions/wait.ts";
+import { closeGates } from "#rollout/gates/registry.ts";
 import { MaxFailed, SoakSeconds } from "#rollout/policy-contract.ts";
 import { emptyOutcome } from "#rollout/rules/outcome.ts";
 import { applyStep, passOverFailures } from "#rollout/rules/progress.ts";
 import type { HeadPolicy, RolloutHead, WaveProgress } from "#rollout/state.ts";
+import { buildChecksGate, withReports } from "../../support/rollout/gates.ts";
 import { buildBatch, buildHead, buildWave } from "../../support/rollout/rollout-builders.ts";
 
 const nowMs = Date.parse("2026-01-01T00:00:00.000Z");
@@ -259,12 +260,12 @@ describe("a soak", () => {
   });
 
   it("stops for a failed run of the gate's checks, also after the last wave", () => {
-    const gate = { checks: ["verify-key"], clean_runs: 1, timeout_seconds: 10 };
+    const gate = buildChecksGate({ checks: ["verify-key"], timeout_seconds: 10 });
     const waves = [buildWave({ succeeded: 2 })];
-    const head = soaking({ soak_seconds: 60 }, { waves, gate });
-    const failed_run = { at: "", location: "fra", reason: "gone", status: null, duration_ms: 1 };
-    const status = newGateStatus(gate, 1, nowMs);
-    const failed = { ...status, checks: [{ ...status.checks[0], failed_run }] } as typeof status;
+    const head = soaking({ soak_seconds: 60 }, { waves, gates: [gate] });
+    const failedRun = { at: "", location: "fra", reason: "gone", status: null, duration_ms: 1 };
+    const reports = [{ check: "verify-key", cleanRuns: 0, failedRun }];
+    const failed = withReports(closeGates([gate], 1, nowMs), gate, { reports });
 
     expect(at(head, 30)).toMatchObject({ action: "wait", waitingFor: "soak" });
     expect(at({ ...head, gateStatus: failed }, 30)).toMatchObject({
@@ -274,9 +275,9 @@ describe("a soak", () => {
   });
 
   it("is shown before the gate, whose clean runs count from the end of the wave", () => {
-    const gate = { checks: ["verify-key"], clean_runs: 1, timeout_seconds: 600 };
+    const gate = buildChecksGate({ checks: ["verify-key"] });
 
-    const head = soaking({ soak_seconds: 60 }, { gate });
+    const head = soaking({ soak_seconds: 60 }, { gates: [gate] });
 
     expect(at(head, 1)).toMatchObject({ waitingFor: "soak" });
     expect(at(seen(head, 60), 61)).toMatchObject({ waitingFor: "gate" });

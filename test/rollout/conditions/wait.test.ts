@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { toIso } from "#kernel/time.ts";
 import type { Verdict } from "#rollout/conditions/condition.ts";
 import { mayStart } from "#rollout/conditions/decide.ts";
-import { newGateStatus, withReports } from "#rollout/conditions/gate.ts";
 import { nextOf } from "#rollout/conditions/next.ts";
 import {
   beginWait,
@@ -12,12 +11,13 @@ import {
   withResumedWait,
   withVerdict,
 } from "#rollout/conditions/wait.ts";
-import { Gate } from "#rollout/policy-contract.ts";
+import { closeGates } from "#rollout/gates/registry.ts";
 import type { RolloutHead } from "#rollout/state.ts";
+import { buildChecksGate, withReports } from "../../support/rollout/gates.ts";
 import { buildHead, buildWave } from "../../support/rollout/rollout-builders.ts";
 
 const nowMs = Date.parse("2026-01-01T00:00:00.000Z");
-const gate = Gate.parse({ checks: ["liveness"], clean_runs: 1, timeout_seconds: 600 });
+const gate = buildChecksGate({ checks: ["liveness"] });
 
 /** The first of two waves has ended, and the rollout waits. */
 function waiting(over: Partial<RolloutHead>): RolloutHead {
@@ -99,7 +99,7 @@ describe("a wait that was interrupted", () => {
   });
 
   it("leaves the gate as long as it had left", () => {
-    const atGate = waiting({ gate, gateStatus: newGateStatus(gate, 1, nowMs) });
+    const atGate = waiting({ gates: [gate], gateStatus: closeGates([gate], 1, nowMs) });
     const hourMs = 3_600_000;
 
     const resumed = withResumedWait({ ...atGate, cause: "operator" }, nowMs + hourMs);
@@ -123,20 +123,22 @@ describe("after an interruption that was longer than the wait", () => {
 
   it("a gate that was clean has its checks read again", () => {
     const clean = { check: "liveness", cleanRuns: 1, failedRun: null };
-    const head = waiting({ gate });
-    const status = withReports(newGateStatus(gate, 1, nowMs), [clean]);
+    const head = waiting({ gates: [gate] });
+    const status = withReports(closeGates([gate], 1, nowMs), gate, { reports: [clean] });
     const resumed = resume({ ...head, gateStatus: status });
-    const read = { ...resumed.wait, checkedAt: toIso(laterMs + 50) } as RolloutHead["wait"] & {};
+    const again = { reports: [clean], atMs: laterMs + 50 };
+    const read = withReports(resumed.gateStatus ?? status, gate, again);
 
     expect(verdictAt(resumed, laterMs)).toMatchObject({ action: "wait", waitingFor: "gate" });
     expect(verdictAt(resumed, laterMs + 600_000)).toMatchObject({ action: "stop", cause: "gate" });
-    expect(verdictAt({ ...resumed, wait: read }, laterMs + 100)).toEqual({ action: "start" });
+    expect(verdictAt({ ...resumed, gateStatus: read }, laterMs + 100)).toEqual({ action: "start" });
   });
 
   it("a gate that had opened long ago is read again, and has not timed out", () => {
     const clean = { check: "liveness", cleanRuns: 1, failedRun: null };
-    const head = waiting({ gate });
-    const open = { ...head, gateStatus: withReports(newGateStatus(gate, 1, nowMs), [clean]) };
+    const head = waiting({ gates: [gate] });
+    const gateStatus = withReports(closeGates([gate], 1, nowMs), gate, { reports: [clean] });
+    const open = { ...head, gateStatus };
     const pausedAt = toIso(laterMs - 1_000);
 
     const resumed = resume({ ...open, updatedAt: pausedAt });
@@ -188,7 +190,7 @@ describe("a look", () => {
   const week = 604_800;
 
   it("comes a few hundred times in a soak of a week, also beside a gate", () => {
-    const head = waiting({ gate, policy: { soak_seconds: week } });
+    const head = waiting({ gates: [gate], policy: { soak_seconds: week } });
     const verdict = verdictAt(head, nowMs);
 
     const sleepMs = verdict.action === "wait" ? sleepMsOf(head, verdict, nowMs) : 0;

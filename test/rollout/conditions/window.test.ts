@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { mayStart } from "#rollout/conditions/decide.ts";
-import { newGateStatus, withReports } from "#rollout/conditions/gate.ts";
 import type { Next } from "#rollout/conditions/next.ts";
 import { sleepMsOf, withoutWait, withVerdict } from "#rollout/conditions/wait.ts";
+import type { WaveGates } from "#rollout/gates/contract.ts";
+import { closeGates } from "#rollout/gates/registry.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 import { openingsAt } from "#rollout/windows/calendar.ts";
 import { RolloutWindow } from "#rollout/windows/contract.ts";
+import { buildChecksGate, withReports } from "../../support/rollout/gates.ts";
 import { buildHead, buildWave } from "../../support/rollout/rollout-builders.ts";
 
 const nowMs = Date.parse("2026-12-24T12:00:00.000Z");
@@ -15,7 +17,7 @@ const freeze = RolloutWindow.parse({
   ends: "2027-01-04T00:00:00Z",
   reason: "nobody is here",
 });
-const gate = { checks: ["a"], clean_runs: 1, timeout_seconds: 600 };
+const gate = buildChecksGate({ checks: ["a"] });
 const endMs = Date.parse("2027-01-04T00:00:00Z");
 
 const between = (over: Partial<RolloutHead> = {}) =>
@@ -82,12 +84,15 @@ describe("what is watched in a wait for a window", () => {
   });
 
   it("is a gate that has opened, so that a failed run stops the rollout", () => {
-    const gateStatus = newGateStatus(gate, 1, nowMs);
-    const open = withReports(gateStatus, [{ check: "a", cleanRuns: 1, failedRun: null }]);
-    const emptied = withReports(open, [{ check: "a", cleanRuns: 0, failedRun: null }]);
+    const read = (status: WaveGates, cleanRuns: number) =>
+      withReports(status, gate, { reports: [{ check: "a", cleanRuns, failedRun: null }] });
+    const open = read(closeGates([gate], 1, nowMs), 1);
+    const emptied = read(open, 0);
 
-    expect(sleepMs(between({ gate, gateStatus: open }))).toBe(600_000);
-    expect(judge(between({ gate, gateStatus: emptied }))).toMatchObject({ waitingFor: "window" });
+    expect(sleepMs(between({ gates: [gate], gateStatus: open }))).toBe(600_000);
+    expect(judge(between({ gates: [gate], gateStatus: emptied }))).toMatchObject({
+      waitingFor: "window",
+    });
   });
 });
 

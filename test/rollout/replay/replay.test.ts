@@ -213,6 +213,15 @@ it("a gate is played without a check that has no stored runs, and a note says so
   ]);
 });
 
+it("a gate of another kind is not played, and a note says so", () => {
+  const gates = [{ kind: "pause", timeout_seconds: 60, on_timeout: "pause" } as const];
+
+  const { would: gated, notes } = replay(buildFacts(), { gates });
+
+  expect(gated.end).toBe("completed");
+  expect(notes).toEqual(["Only gates of checks are played: not pause."]);
+});
+
 it("a fleet of 50,000 is replayed within seconds", () => {
   const facts = buildFacts({ size: 50_000, parallel: 500 });
   const begunMs = performance.now();

@@ -3,6 +3,7 @@ import type { Policy } from "#rollout/policy-contract.ts";
 import { describePlan, nothingWords } from "#rollout/rules/describe-plan.ts";
 import { planRollout } from "#rollout/rules/plan.ts";
 import { RolloutWindow } from "#rollout/windows/contract.ts";
+import { buildChecksGate } from "../../support/rollout/gates.ts";
 import { buildFleet, imageV2 } from "../../support/rollout/rollout-builders.ts";
 
 const fleet = [...buildFleet({ eu: 2, us: 2 }), ...buildFleet({ ap: 1 }, imageV2)];
@@ -104,9 +105,9 @@ describe("describePlan", () => {
   });
 
   it("notes the gate, and how many may be unavailable", () => {
-    const gate = { checks: ["liveness", "shop"], clean_runs: 3, timeout_seconds: 600 };
+    const gate = buildChecksGate({ checks: ["liveness", "shop"], clean_runs: 3 });
 
-    expect(notesOf({ gate }, { policy: { max_unavailable: "50%" } })).toEqual(
+    expect(notesOf({ gates: [gate] }, { policy: { max_unavailable: "50%" } })).toEqual(
       expect.arrayContaining([
         "Gate before each next wave: liveness, shop; clean runs of each: 3, within 10 min",
         "Unhealthy, failed or in flight at one time: 2 at most",

@@ -46,6 +46,7 @@ export function buildFacts(
     rolloutId: "r-1",
     image,
     policy,
+    gates: [],
     wavePercentages,
     percentages: waves.map(({ percentage }) => percentage),
     startedMs: startMs,

@@ -1,5 +1,7 @@
 /** All services of a rollout on a real Restate and a real Postgres, over a fleet in memory. */
 import { type Context, service } from "@restatedev/restate-sdk";
+import { createAskWebhook } from "#alerts/channels/ask-webhook.ts";
+import type { ChannelOf } from "#alerts/rows/contract.ts";
 import type { StartDeploys } from "#fleet/deploys/contract.ts";
 import { createDeployer } from "#fleet/deploys/deployer.ts";
 import { createSentinelService, type Deploying } from "#fleet/deploys/service.ts";
@@ -12,10 +14,12 @@ import { createFleetStore } from "#fleet/store.ts";
 import { signActor } from "#kernel/actor.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
+import { createReach } from "#kernel/reach.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
 import { createReadRuns } from "#monitor/results/runs.ts";
 import { type RolloutHandlerName, singletonKey } from "#rollout/contract.ts";
 import { type ResolveImage, requireOperator } from "#rollout/fleets.ts";
+import type { PrometheusServer } from "#rollout/gates/query-prometheus.ts";
 import { rolloutObject } from "#rollout/internal.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import type { HeadPolicy } from "#rollout/state.ts";
@@ -49,11 +53,17 @@ type BenchOptions = {
   /** How its messages are delivered. */
   chat?: Partial<Chat>;
   operators?: Record<string, string[]>;
+  /** The channels that gates may ask; their secret is `webhookSecret`. */
+  webhooks?: ChannelOf<"webhook">[];
+  /** Where gates measure; absent: nowhere. */
+  prometheus?: PrometheusServer;
   /** The settings that a check of a gate lacks; absent: none lacks any. */
   whyOff?: (check: string) => string[];
 };
 
 const actorKey = Buffer.alloc(32, 7);
+
+export const webhookSecret = `whsec_${Buffer.alloc(24, 9).toString("base64")}`;
 
 const objectPath = "vedette.v1.SentinelRolloutService";
 
@@ -136,16 +146,30 @@ export async function startRolloutBench(options: BenchOptions = {}) {
           operators: options.operators?.[name],
           maxParallel,
           deployTimeoutMs,
+          ...(options.prometheus && { prometheus: options.prometheus }),
         })),
         readMembers: store.members,
         orders: store,
         startDeploys: options.starting?.(startDeploys) ?? startDeploys,
         findOrdered: store.findOrdered,
-        readGateChecks: async () => ({
+        readGateTargets: async () => ({
           known: ["verify-key", "rate-limit", "liveness"],
           whyOff: (check) => options.whyOff?.(check) ?? [],
+          webhooks: (options.webhooks ?? []).map(({ id }) => id),
         }),
-        readChecks: createReadGate(database, { failedAtPercent: 0 }),
+        gateTools: {
+          readChecks: createReadGate(database, { failedAtPercent: 0 }),
+          askWebhook: createAskWebhook({
+            readChannels: async () => options.webhooks ?? [],
+            readSecret: (name) => ({
+              value: webhookSecret,
+              bindings: [{ name, hosts: "127.0.0.1" }],
+            }),
+            timeoutMs: 2_000,
+            nowMs: Date.now,
+            reach: createReach(),
+          }),
+        },
         readRuns: createReadRuns(database, { failedAtPercent: 0 }),
         database,
         actorKey,

@@ -45,6 +45,8 @@ export async function startPrometheus(
   run("prometheus", [...args, "--web.listen-address", address]);
   await answers(`http://${address}/-/ready`);
   return {
+    url: `http://${address}`,
+
     /** The samples of an expression, now. Throws what Prometheus refuses it for. */
     async query(expr: string): Promise<unknown[]> {
       const answer = await fetch(

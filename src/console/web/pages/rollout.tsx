@@ -15,7 +15,7 @@ import { tabTitleOf } from "#console/web/rollout/title.ts";
 import { Waves } from "#console/web/rollout/waves.tsx";
 import { Link, useTitle } from "#console/web/router.tsx";
 import { Health } from "#console/web/status/health.tsx";
-import type { GateStatus } from "#rollout/policy-contract.ts";
+import type { GateStatus } from "#rollout/gates/contract.ts";
 
 export function RolloutPage() {
   const now = rollout.value;
@@ -107,6 +107,17 @@ function GatePanel({ gate, isOpen }: { gate: GateStatus; isOpen: boolean }) {
                 {check.failed_run.reason} ({ms(check.failed_run.duration_ms)})
               </span>
             )}
+          </li>
+        ))}
+        {gate.gates.map(({ name, verdict, reason, readings }) => (
+          <li key={name}>
+            {name}: {verdict}
+            <span class="reason">{reason}</span>
+            {readings.slice(-3).map((one) => (
+              <span key={one.at} class="quiet">
+                <Time iso={one.at} /> {one.verdict}: {one.value}
+              </span>
+            ))}
           </li>
         ))}
       </ul>

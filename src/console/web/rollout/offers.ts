@@ -38,7 +38,10 @@ function mainOf({ status }: LiveRollout): Operation | undefined {
 }
 
 function isOfImage({ cause, failed, gate }: LiveRollout["status"]): boolean {
-  if (cause === "gate") return gate?.checks.some(({ failed_run: run }) => run !== null) ?? true;
+  if (cause === "gate") {
+    const hasFailed = gate?.checks.some(({ failed_run: run }) => run !== null) ?? true;
+    return hasFailed || gate?.gates.some(({ verdict }) => verdict === "fail") === true;
+  }
   if (cause === "sentinels" || cause === "budget") return true;
   return cause === undefined && failed > 0;
 }

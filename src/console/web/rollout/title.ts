@@ -74,6 +74,8 @@ function pausedBy(messages: Shown["messages"]): string {
 function gateWords({ gate }: Status): string {
   const failed = gate?.checks.filter(({ failed_run: run }) => run !== null) ?? [];
   const [first] = failed;
+  const other = gate?.gates.find(({ verdict }) => verdict === "fail");
+  if (first === undefined && other !== undefined) return `the gate ${other.name} failed`;
   if (first === undefined) return "the gate did not open";
   return failed.length === 1
     ? `the check ${first.check} failed`

@@ -24,7 +24,18 @@ const gateOf = (runs: (typeof failedRun | null)[]): RolloutStatus["gate"] => ({
     wanted_runs: 3,
     failed_run,
   })),
+  gates: [],
 });
+
+const failedGate: RolloutStatus["gate"] = {
+  ...{ wave: 1, since: "", until: "", checks: [] },
+  gates: [
+    {
+      ...{ name: "errors", kind: "prometheus", until: "", verdict: "fail" },
+      ...{ reason: "a reading failed", readings: [] },
+    },
+  ],
+};
 
 /** Failed sentinels that serve nothing. */
 const nothingOf = (count: number) => {
@@ -63,6 +74,7 @@ describe("the heading of a paused rollout", () => {
       { cause: "gate", gate: gateOf([failedRun, failedRun]) },
       "Paused after wave 1: 2 checks failed",
     ],
+    [{ cause: "gate", gate: failedGate }, "Paused after wave 1: the gate errors failed"],
     [{ cause: "gate", gate: gateOf([null]) }, "Paused after wave 1: the gate did not open"],
     [{ cause: "fleet" }, "Paused after wave 1: the fleet does not answer as it should"],
     [{ cause: "version" }, "Paused after wave 1: the program was replaced by another version"],

@@ -1,21 +1,24 @@
 import { expect, it } from "vitest";
 import { ProblemError } from "#kernel/problem.ts";
-import { type GateChecks, requireGateChecks } from "#rollout/rules/start.ts";
+import type { GateTargets } from "#rollout/gates/kind.ts";
+import { requireGates } from "#rollout/gates/registry.ts";
+import { buildChecksGate } from "../../support/rollout/gates.ts";
 
 const missing: Record<string, string[]> = {
   "verify-key": ["monitor.root_key", "monitor.key"],
   "rate-limit": ["monitor.root_key"],
 };
 
-const gateChecks: GateChecks = {
+const targets: GateTargets = {
   known: ["verify-key", "rate-limit", "liveness"],
   whyOff: (check) => missing[check] ?? [],
+  webhooks: ["ci"],
+  hasPrometheus: false,
 };
 
 function refusalOf(...checks: string[]) {
-  const gate = { checks, clean_runs: 1, timeout_seconds: 600 };
   try {
-    requireGateChecks(gate, gateChecks);
+    requireGates([buildChecksGate({ checks })], targets);
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
     return { code: error.code, status: error.status, lines: error.message.split("\n") };
@@ -25,7 +28,7 @@ function refusalOf(...checks: string[]) {
 
 it("the rule accepts a gate whose checks all run, and a rollout without a gate", () => {
   expect(refusalOf("liveness")).toBeUndefined();
-  expect(() => requireGateChecks(undefined, gateChecks)).not.toThrow();
+  expect(() => requireGates([], targets)).not.toThrow();
 });
 
 it("the refusal has a line for each check that is off, with the settings to change", () => {

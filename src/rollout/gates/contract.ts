@@ -1,0 +1,211 @@
+/** Gates of a rollout: the rows of a request, and their state from the end of a wave until the next one starts. */
+import { z } from "zod";
+import { Reason } from "#rollout/values-contract.ts";
+import { ConditionText } from "./condition-text.ts";
+
+export type GateProblemCode = "unknown_check" | "check_off" | "gate_off" | "unknown_channel";
+
+const timeoutSeconds = z.int().min(10).max(86_400).default(600).meta({
+  description: "The rollout pauses if the gate is still closed then.",
+});
+
+const checkFields = {
+  checks: z
+    .array(z.string())
+    .min(1)
+    .max(20)
+    .refine((ids) => new Set(ids).size === ids.length, { error: "must name each check once" })
+    .meta({ description: "API checks, by id; `vedette checks list` has them." }),
+  clean_runs: z.int().min(1).max(100).default(1).meta({
+    description:
+      "Runs of each check that must be ok after the wave. A degraded one does not count.",
+  }),
+  timeout_seconds: timeoutSeconds,
+};
+
+/** The short form of a request with one gate of API checks. */
+export const CheckGate = z.strictObject(checkFields).meta({
+  title: "Gate",
+  description:
+    "The next wave waits until each of these checks has had so many clean runs. The same as one of `gates` with the kind `checks`.",
+  examples: [{ checks: ["liveness"], clean_runs: 3, timeout_seconds: 600 }],
+});
+export type CheckGate = z.infer<typeof CheckGate>;
+
+const name = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, {
+    error: "must be lower-case letters, digits and dashes, 63 at most",
+  })
+  .optional()
+  .meta({ description: "Default: the kind; `checks-2` for the second of a kind." });
+
+const intervalSeconds = z.int().min(5).max(3_600).default(30);
+
+/** Each reading is a step in the journal of the run. */
+const mostReadings = 1_000;
+
+type Timed = { interval_seconds: number; timeout_seconds: number };
+const hasFewReadings = ({ interval_seconds, timeout_seconds }: Timed) =>
+  timeout_seconds / interval_seconds <= mostReadings;
+const tooMany = {
+  error: `must be at least a ${mostReadings}th of timeout_seconds`,
+  path: ["interval_seconds"],
+};
+
+const PrometheusGate = z
+  .strictObject({
+    kind: z.literal("prometheus"),
+    name,
+    query: z.string().trim().min(1).max(5_000).meta({
+      description: "PromQL, asked at rollout.prometheus_url; a number or an instant vector.",
+    }),
+    pass: ConditionText.optional().meta({
+      description: "A reading passes if each series meets it. Default: if none meets `fail`.",
+    }),
+    fail: ConditionText.optional().meta({
+      description: "A reading fails if any series meets it. Default: if one does not meet `pass`.",
+    }),
+    count: z.int().min(1).max(100).default(3).meta({ description: "Readings that have to pass." }),
+    interval_seconds: intervalSeconds.meta({
+      description: "Between two readings, and from the end of the wave to the first.",
+    }),
+    fail_limit: z.int().min(1).max(100).default(1).meta({
+      description: "Failed readings that close the gate.",
+    }),
+    no_data: z.enum(["inconclusive", "pass", "fail"]).default("inconclusive").meta({
+      description: "What an empty answer and NaN mean. An error never passes.",
+    }),
+    timeout_seconds: timeoutSeconds,
+  })
+  .refine(({ pass, fail }) => pass !== undefined || fail !== undefined, {
+    error: "must have pass, fail or both",
+  })
+  .refine(hasFewReadings, tooMany)
+  .refine(
+    ({ count, interval_seconds, timeout_seconds }) => count * interval_seconds < timeout_seconds,
+    { error: "must be longer than count times interval_seconds", path: ["timeout_seconds"] },
+  );
+
+const WebhookGate = z
+  .strictObject({
+    kind: z.literal("webhook"),
+    name,
+    channel: z.string().min(1).max(200).meta({
+      description: "A channel of the kind webhook in the definitions: its address and its secret.",
+    }),
+    interval_seconds: intervalSeconds.meta({ description: "Between two questions." }),
+    timeout_seconds: timeoutSeconds,
+  })
+  .refine(hasFewReadings, tooMany);
+
+const PauseGate = z.strictObject({
+  kind: z.literal("pause"),
+  name,
+  message: Reason.optional().meta({ description: "What is to be confirmed." }),
+  timeout_seconds: z.int().min(10).max(2_592_000).default(86_400).meta({
+    description: "For so long it waits for `Approve` with its name.",
+  }),
+  on_timeout: z.enum(["continue", "pause", "rollback"]).default("pause"),
+});
+
+export const Gate = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("checks"), name, ...checkFields }),
+  PrometheusGate,
+  WebhookGate,
+  PauseGate,
+]);
+export type Gate = z.infer<typeof Gate>;
+export type GateKindName = Gate["kind"];
+export type GateOf<Kind extends GateKindName> = Extract<Gate, { kind: Kind }>;
+
+const gateKinds = [
+  "checks",
+  "prometheus",
+  "webhook",
+  "pause",
+] as const satisfies readonly GateKindName[];
+
+export const Gates = z
+  .array(Gate)
+  .min(1)
+  .max(10)
+  .meta({
+    title: "Gates",
+    description: "The next wave waits until each of these has passed.",
+    examples: [[{ kind: "checks", checks: ["liveness"], clean_runs: 3 }]],
+  });
+
+/** A gate of a rollout: each has a name of its own. */
+export type NamedGate = Gate & { name: string };
+
+/** The failed run of a check that keeps a gate closed. */
+const FailedRun = z.object({
+  at: z.string(),
+  location: z.string(),
+  reason: z.string(),
+  /** HTTP status; null when there was no answer. */
+  status: z.int().nullable(),
+  duration_ms: z.number(),
+});
+
+const CheckState = z.object({
+  check: z.string(),
+  clean_runs: z.int(),
+  wanted_runs: z.int(),
+  failed_run: FailedRun.nullable(),
+});
+export type CheckState = z.infer<typeof CheckState>;
+
+/** `inconclusive`: there are readings, and they say neither. It never passes by itself. */
+const gateVerdicts = ["pending", "pass", "fail", "inconclusive"] as const;
+export type GateVerdict = (typeof gateVerdicts)[number];
+
+/** One reading of a gate: the value in words, and its verdict alone. */
+const Reading = z.object({
+  at: z.string(),
+  value: z.string(),
+  verdict: z.enum(gateVerdicts),
+});
+export type Reading = z.infer<typeof Reading>;
+
+const GateView = z.object({
+  name: z.string(),
+  kind: z.enum(gateKinds),
+  /** The rollout pauses when the gate is still closed then. */
+  until: z.string(),
+  verdict: z.enum(gateVerdicts),
+  /** Why, in words. */
+  reason: z.string(),
+  /** The last ten, oldest first. */
+  readings: z.array(Reading),
+});
+
+/** The gates between two waves, as Status has them. */
+export const GateStatus = z.object({
+  /** The wave that they follow. */
+  wave: z.int(),
+  since: z.string(),
+  /** The first time at which the rollout pauses if its gate is still closed. */
+  until: z.string(),
+  /** The checks of all gates of the kind `checks`. */
+  checks: z.array(CheckState),
+  /** The gates of other kinds. */
+  gates: z.array(GateView).default([]),
+});
+export type GateStatus = z.infer<typeof GateStatus>;
+
+/** The durable state of one gate. */
+export type GateState = z.infer<typeof GateView> & {
+  /** The number of readings so far, and those that passed and failed. */
+  count: { all: number; pass: number; fail: number };
+  /** The time of the last reading; absent: there was none. */
+  readAt?: string;
+  /** Of the kind `checks`. */
+  checks?: CheckState[];
+  /** Of the kind `pause`: who has confirmed it. */
+  confirmed?: { by: string; at: string };
+};
+
+/** The durable state of all gates after a wave, counted from 1. */
+export type WaveGates = { wave: number; since: string; gates: GateState[] };

@@ -1,0 +1,89 @@
+/** Sends one instant query to a fleet's Prometheus, with limits on its time and its answer. */
+import { z } from "zod";
+import { parseJson, readBody, withoutSecret } from "#kernel/body.ts";
+import { request } from "#kernel/http.ts";
+import { createReach } from "#kernel/reach.ts";
+import type { PrometheusAnswer, QueryPrometheus, Sample } from "./kind.ts";
+
+/** Of the settings alone: no request names another server, to which the token would go. */
+export type PrometheusServer = { url: string; token: string };
+
+const limitMs = 10_000;
+const largestAnswer = 1024 * 1024;
+const mostSeries = 1_000;
+
+const reach = createReach();
+
+/** Never throws: what is no answer is an error in words, without the address and the token. */
+export function createQueryPrometheus(server: PrometheusServer | undefined): QueryPrometheus {
+  return async (query) => {
+    if (server === undefined) return { error: "rollout.prometheus_url is not set" };
+    try {
+      return await ask(server, query);
+    } catch (error) {
+      const { code, name } = error as { code?: string; name: string };
+      return { error: `Prometheus does not answer (${code ?? name})` };
+    }
+  };
+}
+
+async function ask({ url, token }: PrometheusServer, query: string): Promise<PrometheusAnswer> {
+  const answer = await request(`${url}/api/v1/query`, {
+    method: "POST",
+    dispatcher: reach.agent,
+    headers: {
+      "content-type": "application/x-www-form-urlencoded",
+      ...(token !== "" && { authorization: `Bearer ${token}` }),
+    },
+    body: new URLSearchParams({ query, timeout: `${limitMs / 1_000}s` }).toString(),
+    signal: AbortSignal.timeout(limitMs),
+  });
+  const bytes = await readBody(answer.body, largestAnswer);
+  if (bytes === undefined) return { error: "Prometheus answers with more than 1 MiB" };
+  return readAnswer(parseJson(withoutSecret(bytes, token)), answer.statusCode);
+}
+
+const Point = z.tuple([z.number(), z.string()]);
+const Labels = z.record(z.string(), z.string());
+const Answer = z.discriminatedUnion("resultType", [
+  z.object({ resultType: z.literal("scalar"), result: Point }),
+  z.object({
+    resultType: z.literal("vector"),
+    result: z.array(z.object({ metric: Labels, value: Point })).max(mostSeries),
+  }),
+]);
+const Refusal = z.object({ status: z.literal("error"), error: z.string() });
+
+/** Reads the body of an answer; undefined: it was no JSON. */
+export function readAnswer(body: unknown, status: number): PrometheusAnswer {
+  const refusal = Refusal.safeParse(body).data;
+  if (refusal !== undefined) return { error: `Prometheus refuses the query: ${refusal.error}` };
+  const answer = z.object({ status: z.literal("success"), data: z.unknown() }).safeParse(body).data;
+  if (status !== 200 || answer === undefined) {
+    return { error: `status ${status}, and no answer of Prometheus` };
+  }
+  const data = Answer.safeParse(answer.data).data;
+  if (data === undefined) {
+    return {
+      error: `the query has to give a number or an instant vector of at most ${mostSeries} series`,
+    };
+  }
+  if (data.resultType === "scalar")
+    return { samples: [{ labels: "", value: toNumber(data.result) }] };
+  const samples = data.result.map(({ metric, value }) => ({
+    labels: describeLabels(metric),
+    value: toNumber(value),
+  }));
+  return { samples };
+}
+
+function toNumber([, text]: z.infer<typeof Point>): number {
+  if (/^[-+]?Inf$/.test(text)) return text.startsWith("-") ? -Infinity : Infinity;
+  return text === "" ? Number.NaN : Number(text);
+}
+
+function describeLabels(metric: Record<string, string>): Sample["labels"] {
+  const pairs = Object.entries(metric).filter(([name]) => name !== "__name__");
+  const words = pairs.map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  return words.length === 0 ? "" : ` {${words.join(", ")}}`;
+}

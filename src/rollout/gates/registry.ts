@@ -1,0 +1,157 @@
+/** The kinds of gates, and what all of them have in common. Pure. */
+import { toIso } from "#kernel/time.ts";
+import { checksGate } from "./checks.ts";
+import type {
+  CheckGate,
+  Gate,
+  GateKindName,
+  GateOf,
+  GateState,
+  GateStatus,
+  NamedGate,
+  WaveGates,
+} from "./contract.ts";
+import type { Evaluation, Found, GateKind, GateTargets } from "./kind.ts";
+import { pauseGate } from "./pause.ts";
+import { prometheusGate } from "./prometheus.ts";
+import { webhookGate } from "./webhook.ts";
+
+const kinds: { [Kind in GateKindName]: GateKind<NamedGate & GateOf<Kind>> } = {
+  checks: checksGate,
+  prometheus: prometheusGate,
+  webhook: webhookGate,
+  pause: pauseGate,
+};
+
+/** The parts of the gate's kind. */
+export function kindOf<Row extends NamedGate>(gate: Row): GateKind<Row> {
+  return kinds[gate.kind] as unknown as GateKind<Row>;
+}
+
+/** The gates of a request: `gate` first. Each has a name of its own. */
+export function gatesOf({
+  gate,
+  gates = [],
+}: {
+  gate?: CheckGate | undefined;
+  gates?: readonly Gate[] | undefined;
+}): NamedGate[] {
+  const rows: Gate[] = [
+    ...(gate === undefined ? [] : [{ kind: "checks", ...gate } as const]),
+    ...gates,
+  ];
+  return rows.map((row, index) => {
+    const nth = rows.slice(0, index).filter(({ kind }) => kind === row.kind).length + 1;
+    return { ...row, name: row.name ?? (nth === 1 ? row.kind : `${row.kind}-${nth}`) };
+  });
+}
+
+/** Throws for the first gate that could never open. */
+export function requireGates(gates: readonly NamedGate[], targets: GateTargets): void {
+  for (const gate of gates) {
+    const refusal = kindOf(gate).refuse(gate, targets);
+    if (refusal !== undefined) throw refusal;
+  }
+}
+
+/** Gates that have just closed after wave `wave`, counted from 1. */
+export function closeGates(gates: readonly NamedGate[], wave: number, nowMs: number): WaveGates {
+  return {
+    wave,
+    since: toIso(nowMs),
+    gates: gates.map((gate) => withEvaluation(gate, closeGate(gate, nowMs), nowMs)),
+  };
+}
+
+function closeGate(gate: NamedGate, nowMs: number): GateState {
+  return {
+    name: gate.name,
+    kind: gate.kind,
+    until: toIso(nowMs + gate.timeout_seconds * 1_000),
+    verdict: "pending",
+    reason: "",
+    readings: [],
+    count: { all: 0, pass: 0, fail: 0 },
+    ...kindOf(gate).open(gate),
+  };
+}
+
+function withEvaluation(gate: NamedGate, state: GateState, nowMs: number): GateState {
+  const { verdict, reason } = kindOf(gate).evaluate(gate, state, nowMs);
+  return { ...state, verdict, reason };
+}
+
+/** The state with the confirmation of a gate; undefined: it has no gate of this name that waits for one. */
+export function withConfirmation(
+  status: WaveGates,
+  gates: readonly NamedGate[],
+  { name, by, nowMs }: { name: string; by: string; nowMs: number },
+): WaveGates | undefined {
+  const gate = gates.find((one) => one.name === name && one.kind === "pause");
+  const state = status.gates.find((one) => one.name === name);
+  if (gate === undefined || state === undefined || state.confirmed !== undefined) return undefined;
+  const confirmed = withEvaluation(gate, { ...state, confirmed: { by, at: toIso(nowMs) } }, nowMs);
+  return { ...status, gates: status.gates.map((one) => (one === state ? confirmed : one)) };
+}
+
+/** What was read of a gate, by its name; null: it could not be read, or was not due. */
+export type GateReading = { name: string; found: Found | null };
+
+/** The state with what was read at `atMs`. */
+export function withGateReadings(
+  status: WaveGates,
+  gates: readonly NamedGate[],
+  { readings, atMs }: { readings: readonly GateReading[]; atMs: number },
+): WaveGates {
+  const foundOf = new Map(readings.map(({ name, found }) => [name, found]));
+  return {
+    ...status,
+    gates: status.gates.map((state) => {
+      const gate = gates.find(({ name }) => name === state.name);
+      const found = foundOf.get(state.name) ?? null;
+      if (gate === undefined || found === null) return state;
+      const read = { ...kindOf(gate).withFound(state, found), readAt: toIso(atMs) };
+      return withEvaluation(gate, read, atMs);
+    }),
+  };
+}
+
+/** `endMs`: when the rollout pauses if it has not passed by then. */
+export type EvaluatedGate = Evaluation & { gate: NamedGate; endMs: number };
+
+/** Each gate as it is now. `resumedAt`: since when nothing has been read that counts; ISO 8601. */
+export function evaluateGates(
+  status: WaveGates,
+  gates: readonly NamedGate[],
+  { nowMs, resumedAt }: { nowMs: number; resumedAt: string | undefined },
+): EvaluatedGate[] {
+  return status.gates.flatMap((state) => {
+    const gate = gates.find(({ name }) => name === state.name);
+    if (gate === undefined) return [];
+    const kind = kindOf(gate);
+    const evaluation = kind.evaluate(gate, state, nowMs);
+    const untilMs = Date.parse(state.until);
+    if (evaluation.verdict !== "pass" || !kind.isKept || resumedAt === undefined) {
+      return [{ ...evaluation, gate, endMs: untilMs }];
+    }
+    // One that was open takes a reading after a Resume, for which it has all its time again.
+    const endMs = Math.max(untilMs, Date.parse(resumedAt) + gate.timeout_seconds * 1_000);
+    const isStale = (state.readAt ?? "") < resumedAt;
+    const stale = { verdict: "pending", reason: "not read since the rollout was resumed" } as const;
+    return [{ ...(isStale ? stale : evaluation), gate, endMs }];
+  });
+}
+
+/** The gates as Status has them. */
+export function viewGates({ wave, since, gates }: WaveGates): GateStatus {
+  const ends = gates.map(({ until }) => until).sort();
+  return {
+    wave,
+    since,
+    until: ends[0] ?? since,
+    checks: gates.flatMap(({ checks = [] }) => checks),
+    gates: gates
+      .filter(({ kind }) => kind !== "checks")
+      .map(({ count: _c, readAt: _r, checks: _s, confirmed: _f, ...view }) => view),
+  };
+}

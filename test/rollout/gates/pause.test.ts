@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { evaluateGate } from "#rollout/conditions/gate.ts";
+import { beginWait } from "#rollout/conditions/wait.ts";
+import type { NamedGate } from "#rollout/gates/contract.ts";
+import { closeGates, withConfirmation } from "#rollout/gates/registry.ts";
+import { buildHead, buildWave } from "../../support/rollout/rollout-builders.ts";
+
+const nowMs = Date.parse("2026-01-01T00:00:00.000Z");
+const endMs = nowMs + 60_000;
+
+const pauseGate = (on_timeout: "continue" | "pause" | "rollback"): NamedGate => ({
+  ...{ kind: "pause", name: "sign-off", timeout_seconds: 60, on_timeout },
+});
+
+const judge = (gate: NamedGate, atMs: number, status = closeGates([gate], 1, nowMs)) =>
+  evaluateGate({
+    head: buildHead({ gates: [gate], gateStatus: status }),
+    next: { kind: "wave", index: 1 },
+    wave: 0,
+    nowMs: atMs,
+    windows: { now: { is_open: true } },
+    fleet: null,
+  });
+
+describe("a gate that waits for a confirmation", () => {
+  it("keeps the wave waiting, and people are notified", () => {
+    expect(judge(pauseGate("continue"), endMs - 1)).toMatchObject({
+      ...{ action: "wait", waitingFor: "gate", untilMs: endMs, asksPeople: true },
+    });
+  });
+
+  it.each([
+    ["continue", { action: "start" }],
+    ["pause", { action: "stop", isOfImage: false, reason: expect.stringContaining("nobody") }],
+    ["rollback", { action: "stop", isOfImage: true, rollsBack: true }],
+  ] as const)("does at its end what it says: %s", (onTimeout, expected) => {
+    expect(judge(pauseGate(onTimeout), endMs)).toMatchObject(expected);
+  });
+
+  it("opens once it is confirmed, also after its time", () => {
+    const gate = pauseGate("rollback");
+    const closed = closeGates([gate], 1, nowMs);
+    const confirmed = withConfirmation(closed, [gate], { name: "sign-off", by: "ada", nowMs });
+
+    expect(judge(gate, endMs, confirmed)).toEqual({ action: "start" });
+    expect(confirmed?.gates[0]).toMatchObject({ verdict: "pass", reason: "confirmed by ada" });
+  });
+
+  it("is not confirmed twice, nor under another name", () => {
+    const gate = pauseGate("pause");
+    const closed = closeGates([gate], 1, nowMs);
+    const once = withConfirmation(closed, [gate], { name: "sign-off", by: "ada", nowMs });
+
+    expect(withConfirmation(closed, [gate], { name: "other", by: "ada", nowMs })).toBeUndefined();
+    expect(
+      once && withConfirmation(once, [gate], { name: "sign-off", by: "ben", nowMs }),
+    ).toBeUndefined();
+  });
+
+  it("does not close after the last wave", () => {
+    const waves = [buildWave({ succeeded: 2 })];
+    const head = buildHead({ waves, gates: [pauseGate("pause")], policy: { soak_seconds: 60 } });
+
+    expect(beginWait(head, { ended: 0, next: { kind: "end" }, nowMs }).gateStatus).toBeUndefined();
+  });
+});
