@@ -14,7 +14,7 @@ type Counts = { count: Float64Array; expected: Float64Array; size: number };
  */
 export function weighEvidence(
   sample: Sample,
-  isNew: Uint8Array,
+  { isNew, groups }: Draw,
   { metric, claim, past }: { metric: Metric; claim: Claim; past?: PastCounts },
 ): number {
   const count = moveCounts(sample, { claim, metric, isNew });
@@ -23,7 +23,6 @@ export function weighEvidence(
   const size = metric.size ?? (isPast ? past.size : sizeOfSpread(count, expected));
   const now = { count, expected, size };
   const { bets } = claims[claim];
-  const groups = groupByStratum(sample, isNew);
   const logs =
     past === undefined
       ? weighDraws(now, { bets, groups })
@@ -31,10 +30,20 @@ export function weighEvidence(
   return meanOf(logs);
 }
 
+/** The members of a stratum that has both images. */
 type Group = { all: Int32Array; isNew: Uint8Array; drawn: number };
 
-/** The members of each stratum that has both images. */
-function groupByStratum({ stratum, strata }: Sample, isNew: Uint8Array): Group[] {
+/** Which sentinels of a sample are new, and in which strata others could have been. */
+export type Draw = { isNew: Uint8Array; groups: readonly Group[] };
+
+export function createDraw(strata: Pick<Sample, "stratum" | "strata">, isNew: Uint8Array): Draw {
+  return { isNew, groups: groupByStratum(strata, isNew) };
+}
+
+function groupByStratum(
+  { stratum, strata }: Pick<Sample, "stratum" | "strata">,
+  isNew: Uint8Array,
+): Group[] {
   const groups = Array.from({ length: strata }, (): number[] => []);
   for (let i = 0; i < stratum.length; i += 1) groups[stratum[i] as number]?.push(i);
   return groups

@@ -1,10 +1,10 @@
 /** The looks of one wave that the ledger does not have yet, and the guard of each minute. Pure. */
 import type { Claim, ComparedSentinel, Ledger } from "./contract.ts";
 import { baseMinutes, claimNames, guard, type Metric, metrics } from "./defaults.ts";
-import { weighEvidence } from "./evidence.ts";
+import { createDraw, weighEvidence } from "./evidence.ts";
 import { isGrossFailure } from "./guard.ts";
 import type { ReadPast } from "./past.ts";
-import { takeSample } from "./sample.ts";
+import { type Sample, takeSample } from "./sample.ts";
 import { nextLook, weightOfLook } from "./schedule.ts";
 import { chooseMode, type Strata } from "./strata.ts";
 import { addMinutes, findReporting, type Sums, sumMinutes } from "./sums.ts";
@@ -80,14 +80,15 @@ function look(
   minute: number,
 ): Ledger {
   const { members, isNew } = takeMembers(fleet, wave, { window, minutes: minute });
-  const weight = weightOfLook(minute, ledger.look, fleet.soakMinutes);
   const samples = metrics.map((metric) =>
     takeSample(metric, members, { base: fleet.base, window }),
   );
+  const draw = createDraw(samples[0] as Sample, isNew);
+  const weight = weightOfLook(minute, ledger.look, fleet.soakMinutes);
   const weigh = (metric: Metric, m: number, claim: Claim) => {
     const past = wave.mode === "history" ? { past: fleet.readPast(minute, metric, claim) } : {};
-    const sample = samples[m] as (typeof samples)[number];
-    return weight * weighEvidence(sample, isNew, { metric, claim, ...past });
+    const sample = samples[m] as Sample;
+    return weight * weighEvidence(sample, draw, { metric, claim, ...past });
   };
   const found = Object.fromEntries(
     claimNames.map((claim) => [claim, metrics.map((metric, m) => weigh(metric, m, claim))]),

@@ -1,20 +1,21 @@
 import { describe, expect, it } from "vitest";
 import type { Claim } from "#rollout/comparison/contract.ts";
 import { claimNames, claims, type Metric, metrics } from "#rollout/comparison/defaults.ts";
-import { weighEvidence } from "#rollout/comparison/evidence.ts";
+import { createDraw, weighEvidence } from "#rollout/comparison/evidence.ts";
 import { expectCounts, moveCounts, type Sample } from "#rollout/comparison/sample.ts";
 import { logWeights, sizeOfSpread } from "#rollout/comparison/weights.ts";
 
 const errors = metrics[0] as Metric;
 
+const regions = { stratum: Int32Array.of(0, 0, 0, 0, 1, 1, 1, 1), strata: 2 };
+
 /** Two regions of four, one of which has a sentinel in trouble. */
 const counts = [3, 4, 60, 5, 0, 2, 1, 3];
 
-function sampleOf(count: readonly number[], stratum = [0, 0, 0, 0, 1, 1, 1, 1]): Sample {
+function sampleOf(count: readonly number[]): Sample {
   const exposure = Float64Array.from(count, () => 1_000);
   return {
-    stratum: Int32Array.from(stratum),
-    strata: 2,
+    ...regions,
     count: Float64Array.from(count),
     exposure,
     level: exposure.slice(),
@@ -38,7 +39,10 @@ describe.each(claimNames)("evidence for %s", (claim) => {
   it("has mean 1 over all draws, if the image is at the boundary", () => {
     const found = draws.map((drawn) => {
       const isNew = Uint8Array.from(counts, (_, i) => (drawn.includes(i) ? 1 : 0));
-      return weighEvidence(atBoundary(claim, isNew), isNew, { metric: errors, claim });
+      return weighEvidence(atBoundary(claim, isNew), createDraw(regions, isNew), {
+        metric: errors,
+        claim,
+      });
     });
 
     const mean = found.reduce((sum, value) => sum + value, 0) / draws.length;
@@ -51,7 +55,22 @@ describe.each(claimNames)("evidence for %s", (claim) => {
 it("regions with one image say nothing", () => {
   const isNew = Uint8Array.from([1, 1, 1, 1, 0, 0, 0, 0]);
 
-  expect(weighEvidence(sampleOf(counts), isNew, { metric: errors, claim: "worse" })).toBe(1);
+  expect(
+    weighEvidence(sampleOf(counts), createDraw(regions, isNew), { metric: errors, claim: "worse" }),
+  ).toBe(1);
+});
+
+it("a region with the new image only says nothing in history mode either", () => {
+  const isNew = Uint8Array.from([1, 1, 1, 1, 0, 0, 0, 0]);
+  const past = { size: 10, weights: claims.worse.bets.map(() => new Float64Array(1_000)) };
+
+  const found = weighEvidence(sampleOf(counts), createDraw(regions, isNew), {
+    metric: errors,
+    claim: "worse",
+    past,
+  });
+
+  expect(found).toBe(1);
 });
 
 it("a past that looks like now leaves a sentinel in trouble as suspicious as it is rare", () => {
@@ -59,13 +78,17 @@ it("a past that looks like now leaves a sentinel in trouble as suspicious as it 
   const weights = claims.worse.bets.map(() => new Float64Array(1_000));
   const past = { size: 10, weights };
 
-  const inTrouble = weighEvidence(sampleOf(counts), isNew, {
+  const inTrouble = weighEvidence(sampleOf(counts), createDraw(regions, isNew), {
     metric: errors,
     claim: "worse",
     past,
   });
   const well = Uint8Array.from([1, 0, 0, 0, 0, 0, 0, 0]);
-  const healthy = weighEvidence(sampleOf(counts), well, { metric: errors, claim: "worse", past });
+  const healthy = weighEvidence(sampleOf(counts), createDraw(regions, well), {
+    metric: errors,
+    claim: "worse",
+    past,
+  });
 
   expect(inTrouble).toBeGreaterThan(2);
   expect(healthy).toBeLessThan(1);
