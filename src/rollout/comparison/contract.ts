@@ -83,4 +83,4 @@ export type MetricEvidence = {
 };
 
 /** `exposure` is in requests, of restarts in minutes; `rate` is the count per exposure, 0 without any. */
-export type SideCounts = { count: number; exposure: number; rate: number };
+type SideCounts = { count: number; exposure: number; rate: number };

@@ -10,7 +10,7 @@ export type Sums = Record<(typeof kinds)[number], Float64Array>;
 /** A range of indices of minutes, without its end. */
 export type Range = { from: number; to: number };
 
-export function createSums(size: number): Sums {
+function createSums(size: number): Sums {
   const empty = () => new Float64Array(size);
   return {
     minutes: empty(),
