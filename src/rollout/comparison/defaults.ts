@@ -1,4 +1,4 @@
-/** The comparison's settings: error rates, limits and bets. Each was tried in simulation (`bench:comparison`). */
+/** The comparison's settings: error rates, limits and bets. Each was tried in simulation (`bench/comparison.ts`). */
 import type { Claim, MetricEvidence } from "./contract.ts";
 
 /** The greatest share of rollouts of a tolerable image that the test stops: over all looks, metrics and waves. */
