@@ -1,6 +1,6 @@
 /** Limits the calls that a caller has open at a time: thousands would hold up somebody else's, or a Cancel. */
 import { createOpenLimit } from "#kernel/open-limit.ts";
-import { isSend } from "./routes.ts";
+import { fleetOf, isSend } from "./routes.ts";
 
 type LimitedCall = {
   path: string;
@@ -10,7 +10,7 @@ type LimitedCall = {
   signal?: AbortSignal;
 };
 
-/** Calls of a virtual object queue for its lock; each handler of each object has its own number. */
+/** Calls that change a rollout queue for its lock; each handler of each fleet has its own number. */
 const mostWrites = 20;
 
 /** What stops a rollout is never refused. */
@@ -25,8 +25,7 @@ export function createCallLimit(heldMs: number) {
     const isSent = isSend(path);
     if (call.isRead) return limitReads({ reader, signal, isSent, about: isSent ? path : "" }, run);
     const about = path.replace(/\/send$/, "");
-    const isOfObject = about.split("/").length > 3;
-    if (!isOfObject || stops.test(about)) return run();
+    if (fleetOf(about) === undefined || stops.test(about)) return run();
     return limitWrites({ reader, signal, isSent, about }, run);
   };
 }
