@@ -6,6 +6,7 @@ import {
   isOperatorOf,
   notOperatorOf,
 } from "#fleet/contract.ts";
+import type { OnDrift } from "#fleet/drift-contract.ts";
 import { type Actor, nameOf } from "#kernel/actor.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { noSuch } from "#kernel/text.ts";
@@ -35,6 +36,10 @@ export type RolloutFleet = FleetOperators & {
   deployTimeoutMs: number;
   /** Deploys in flight over the whole fleet. */
   maxParallel: number;
+  /** Absent: `report`. */
+  onDrift?: OnDrift;
+  /** A list that is older says nothing about now; absent: eight minutes. */
+  listMaxAgeMs?: number;
 };
 
 export type Fleets = {

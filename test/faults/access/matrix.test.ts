@@ -26,7 +26,7 @@ const rights: Record<string, Record<string, string>> = {
     RolloutWindows: "List",
     RolloutPins: "List",
     RolloutPromotions: "List",
-    FleetService: "List",
+    FleetService: "List Drift",
     CronService: "Status",
     CheckReads: "List History Chart Summary Episodes Replay",
     Definitions: "Plan Show",

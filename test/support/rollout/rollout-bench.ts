@@ -4,6 +4,7 @@ import type { StartDeploys } from "#fleet/deploys/contract.ts";
 import { createDeployer } from "#fleet/deploys/deployer.ts";
 import { createSentinelService, type Deploying } from "#fleet/deploys/service.ts";
 import { createStartDeploys } from "#fleet/deploys/start.ts";
+import type { OnDrift } from "#fleet/drift-contract.ts";
 import { driverOfFleet } from "#fleet/drivers/of-fleet.ts";
 import { createFleetService } from "#fleet/fleet-service.ts";
 import { createReadLog } from "#fleet/logs/read.ts";
@@ -14,9 +15,10 @@ import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
 import { type RolloutHandlerName, singletonKey } from "#rollout/contract.ts";
+import { rolloutReconciler } from "#rollout/desired/reconciler.ts";
 import { type ResolveImage, requireOperator } from "#rollout/fleets.ts";
 import { rolloutObject } from "#rollout/internal.ts";
-import { createRolloutServices } from "#rollout/services.ts";
+import { createReadDrift, createRolloutServices } from "#rollout/services.ts";
 import type { HeadPolicy } from "#rollout/state.ts";
 import { type Chat, createChat } from "../alerts/chat.ts";
 import { startFakeChat } from "../alerts/fake-chat.ts";
@@ -48,6 +50,8 @@ type BenchOptions = {
   /** How its messages are delivered. */
   chat?: Partial<Chat>;
   operators?: Record<string, string[]>;
+  /** What the settings say of drifted sentinels; absent: they are reported. */
+  onDrift?: () => OnDrift;
   /** The settings that a check of a gate lacks; absent: none lacks any. */
   whyOff?: (check: string) => string[];
 };
@@ -60,6 +64,8 @@ const objectPath = "vedette.v1.SentinelRolloutService";
 const testService = service({
   name: "Test",
   handlers: {
+    checkDrift: (ctx: Context, { fleet }: { fleet: string }) =>
+      ctx.client(rolloutReconciler, fleet).check({}),
     repair: (ctx: Context, request: { runner: string }) =>
       ctx.client(rolloutObject, singletonKey).repair(request),
   },
@@ -119,6 +125,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
         store,
         listings,
         readLog: createReadLog({ store: createLogStore(database), fleets: new Map() }),
+        readDrift: createReadDrift(database, () => options.onDrift?.() ?? "report"),
         readActor,
         requireOperator: (actor, name) =>
           requireOperator(actor, { name, operators: options.operators?.[name] }),
@@ -135,6 +142,9 @@ export async function startRolloutBench(options: BenchOptions = {}) {
           operators: options.operators?.[name],
           maxParallel,
           deployTimeoutMs,
+          get onDrift() {
+            return options.onDrift?.() ?? "report";
+          },
         })),
         readMembers: store.members,
         orders: store,
@@ -186,6 +196,11 @@ export async function startRolloutBench(options: BenchOptions = {}) {
     post,
     /** Calls the timer's own handler, which only services may, through one that may. */
     repair: (runner: string) => post("Test/repair", { runner }),
+    /** What the timed job does after each list. */
+    checkDrift: async (fleet = singletonKey) => {
+      await listings.get(fleet)?.list();
+      return (await post("Test/checkDrift", { fleet })).body as unknown as string;
+    },
     call: (handler: RolloutHandlerName, body: unknown = {}) =>
       post(`${objectPath}/singleton/${handler}`, body),
     /** The same, of a fleet by its name. */
