@@ -24,8 +24,10 @@ it("the fleet is compared after a rollout, and held until it is released", async
   const held = await fleet("hold", "--reason", "an audit");
   const id = /hold-\w+/.exec(held.stdout)?.[0] ?? "";
   const released = await fleet("release", id, "--reason", "it is over");
+  const metrics = await (await fetch(`${program.endpoints().metrics}/metrics`)).text();
 
   expect(status).toBe(200);
+  expect(metrics).toContain('vedette_fleet_drifted{fleet="singleton",why="drifted"} 0');
   expect(drift.stdout).toMatch(/^Every sentinel runs its desired image, as of /);
   expect(drift.code).toBe(0);
   expect(held.stdout).toMatch(/^Held: the whole fleet\. /);
