@@ -84,7 +84,7 @@ export default defineConfig({
           name: "replay",
           include: [
             "test/integration/rollout/{ci,operations}.test.ts",
-            "test/integration/rollout/{choice,conditions}/*.test.ts",
+            "test/integration/rollout/{choice,conditions,desired}/*.test.ts",
             "test/integration/monitor/check/{actors,api-check}.test.ts",
             "test/integration/monitor/{drills/run,heartbeat/heartbeat}.test.ts",
           ],

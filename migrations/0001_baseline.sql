@@ -24,7 +24,9 @@ CREATE TABLE sentinels (
   fleet          text NOT NULL DEFAULT 'singleton',
   -- The deploy that a push has said is ready: one that no invocation of its own follows yet can't be told in any
   -- other way.
-  pushed_deploy  text
+  pushed_deploy  text,
+  -- When a list had it first; one that was gone in between has joined again.
+  joined_at      timestamptz NOT NULL DEFAULT now()
 );
 
 CREATE INDEX sentinels_by_fleet ON sentinels (fleet, id);
@@ -44,7 +46,9 @@ CREATE TABLE fleet_lists (
   problem_at   timestamptz,
   -- Who last accepted a list that lacked many sentinels, and when; null while nobody has.
   confirmed_by text,
-  confirmed_at timestamptz
+  confirmed_at timestamptz,
+  -- When the sentinels were last compared with their desired images; null: never.
+  compared_at  timestamptz
 );
 
 INSERT INTO fleet_lists (fleet) VALUES ('singleton');
@@ -175,8 +179,26 @@ CREATE TABLE rollout_pins (
   added_by text NOT NULL,
   added_at timestamptz NOT NULL DEFAULT now(),
   -- Null: it holds for all fleets.
-  fleet    text
+  fleet    text,
+  -- True: for all of their sentinels. Null: for those above.
+  whole_fleet boolean
 );
+
+-- Sentinels that run another image than the desired one, as last compared.
+CREATE TABLE fleet_drift (
+  sentinel_id   text PRIMARY KEY,
+  fleet         text NOT NULL,
+  desired_image text NOT NULL,
+  running_image text NOT NULL,
+  why           text NOT NULL CHECK (why IN ('drifted', 'late', 'joined', 'failed')),
+  -- When the list was requested that showed it first, and whether a later one has shown the same.
+  since         timestamptz NOT NULL,
+  is_confirmed  boolean NOT NULL,
+  -- Whether a pin keeps rollouts off it.
+  is_held       boolean NOT NULL
+);
+
+CREATE INDEX fleet_drift_by_fleet ON fleet_drift (fleet);
 
 -- Which fleet takes an image only after which other one has completed it.
 CREATE TABLE rollout_promotions (

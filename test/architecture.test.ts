@@ -54,6 +54,7 @@ const mayImport: Record<string, readonly string[]> = {
     "ci/contract.ts",
     "fleet/contract.ts",
     "fleet/deploys/contract.ts",
+    "fleet/drift-contract.ts",
   ],
   status: [
     "kernel/",

@@ -12,7 +12,7 @@ import { createReach } from "#kernel/reach.ts";
 import { patience, sendToRestate } from "#kernel/restate.ts";
 import { createReadSecret } from "#kernel/secrets.ts";
 import { drillService } from "#monitor/drills/contract.ts";
-import { rolloutEvents } from "#rollout/rules/messages.ts";
+import { channelEvents } from "#rollout/rules/messages.ts";
 import type { Base } from "./base.ts";
 import type { ConsoleLinks } from "./console-links.ts";
 import type { ProgramDefinitions } from "./definitions.ts";
@@ -86,7 +86,7 @@ function readTopics(config: Config): Pick<ServiceParts, "webhookUrlOf" | "channe
       config.slack[`${key.replace(/\/.*/, "") as Topic}_webhook_url`],
     channelsOf: (key, event = "") =>
       (fleetOf(key)?.rollout.channels ?? []).flatMap(({ channel, events }) => {
-        const wanted: readonly string[] = events ?? rolloutEvents;
+        const wanted: readonly string[] = events ?? channelEvents;
         return wanted.includes(event) ? channel : [];
       }),
   };

@@ -24,7 +24,13 @@ export function createConsoleLinks({ alerts, control }: Settings): ConsoleLinks 
   return {
     to: {
       check: (checkId) => toPage(`checks/${encodeURIComponent(checkId)}`),
-      rollout: ({ rolloutId, fleet }) => toPage(`history/${rolloutId}?fleet=${fleet}`),
+      // A message about drift is about the fleet between two rollouts.
+      rollout: ({ rolloutId, fleet }) =>
+        toPage(
+          rolloutId.startsWith("drift-")
+            ? `fleet?fleet=${fleet}`
+            : `history/${rolloutId}?fleet=${fleet}`,
+        ),
     },
     setControl: (url) => {
       listening = urlOf({ ...control, port: Number(new URL(url).port) });

@@ -9,6 +9,7 @@ import type { Config } from "#config.ts";
 import type { CronJobName } from "#cron/contract.ts";
 import { createAlertRoutesDrift } from "#cron/jobs/alert-routes-drift.ts";
 import { createAlertmanagerDrift } from "#cron/jobs/alertmanager-drift.ts";
+import { createFleetDrift } from "#cron/jobs/fleet-drift.ts";
 import {
   createCertificateRenewal,
   createCountKeys as createCountKeysJob,
@@ -23,12 +24,14 @@ import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
 import type { MissingOfJob } from "#monitor/rules/own-jobs.ts";
 import { notifyHeartbeats } from "#monitor/start.ts";
+import { driftCheckOf } from "#rollout/desired/reconciler.ts";
 import type { DriftReport } from "#routing/incident/contract.ts";
 import { driftCheck } from "#routing/incident/services.ts";
 import { comparesRoutes, watchAlertmanagers } from "./alert-sync.ts";
 import type { Analytics } from "./analytics.ts";
 import type { Base } from "./base.ts";
 import type { ProgramDefinitions } from "./definitions.ts";
+import { fleetsOf } from "./fleets.ts";
 import { createRenewal } from "./https.ts";
 
 type CronParts = {
@@ -52,6 +55,9 @@ export function createCron(base: Base, parts: CronParts): EndpointOptions["servi
     readActor,
     jobs: {
       "key-refill": createKeyRefill(createRefillKeys(database)),
+      "fleet-drift": createFleetDrift(
+        fleetsOf(config).map(({ name: fleet }) => ({ fleet, check: driftCheckOf(fleet) })),
+      ),
       "count-keys": createCountKeysJob(createCountKeys(database, registry)),
       ...(store !== undefined && analyticsJobs(database, store)),
       ...(renewCertificate !== undefined && {
@@ -94,4 +100,5 @@ const settingOf = {
   "certificate-renewal": "certificate_renewal",
   "alertmanager-drift": "alertmanager_drift",
   "alert-routes-drift": "alert_routes_drift",
+  "fleet-drift": "fleet_drift",
 } as const satisfies Record<CronJobName, keyof Config["cron"]>;

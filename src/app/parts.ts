@@ -233,6 +233,7 @@ export function createMissingOfJob(config: Config, here: Installation): MissingO
     "certificate-renewal": config.acme.names.length === 0 ? ["acme.names"] : [],
     "alertmanager-drift": hasAlertmanager(config) ? [] : ["alertmanager.production.url"],
     "alert-routes-drift": comparesRoutes(config) ? [] : missingOfRoutes(config),
+    "fleet-drift": [],
   };
   return (job) => {
     const name = cronJobs.find((known) => known === job);

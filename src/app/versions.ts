@@ -12,6 +12,7 @@ import {
   runnerRegistry,
 } from "#monitor/internal.ts";
 import { checkReads } from "#monitor/results/contract.ts";
+import { rolloutReconciler } from "#rollout/desired/reconciler.ts";
 import { rolloutRelease } from "#rollout/internal.ts";
 import { isResent, releasedServices as rolloutServices } from "#rollout/services/release.ts";
 import { alertRoutesObject, alertRoutesRuns } from "#routing/incident/internal.ts";
@@ -71,6 +72,8 @@ const watchedServices: readonly string[] = [
   definitionsObject,
   checkReads,
   fleetService,
+  // The timed job calls it again a minute later.
+  rolloutReconciler,
   releaseService,
 ].map(({ name }) => name);
 

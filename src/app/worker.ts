@@ -20,7 +20,7 @@ import { defaultPolicy } from "#rollout/config.ts";
 import { type RolloutFleet, requireOperator } from "#rollout/fleets.ts";
 import type { GateTargets } from "#rollout/gates/kind.ts";
 import { rolloutObject } from "#rollout/internal.ts";
-import { createRolloutServices } from "#rollout/services.ts";
+import { createReadDrift, createRolloutServices } from "#rollout/services.ts";
 import { startAlertRoutes } from "#routing/incident/services.ts";
 import { createStatusReads } from "#status/service.ts";
 import { type EndpointSettings, serveOnKnownPort } from "#worker/endpoint.ts";
@@ -210,6 +210,10 @@ function createFleetServices(
         store: createLogStore(database),
         fleets: byName(fleets, ({ logs }) => logs),
       }),
+      readDrift: createReadDrift(
+        database,
+        (name) => fleets.find((one) => one.name === name)?.fleet.on_drift ?? "report",
+      ),
       readActor,
       requireOperator: (actor, fleet) => requireOperatorOf(fleets, actor, fleet),
     }),
@@ -246,6 +250,9 @@ function toRolloutFleet(base: Base, one: RunningFleet): RolloutFleet {
     resolveImage: createResolveImage(base, one),
     policy: defaultPolicy(rollout),
     maxParallel: rollout.max_parallel,
+    onDrift: one.fleet.on_drift,
+    // Three regular lists may fail, and a large fleet takes its time.
+    listMaxAgeMs: 3 * one.fleet.list_every_seconds * 1_000 + 300_000,
     deployTimeoutMs,
     operators,
     ...(url !== "" && { prometheus: { url, token } }),

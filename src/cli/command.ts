@@ -10,6 +10,7 @@ import { addCompletionCommand } from "./completion/commands.ts";
 import { addConfigCommands } from "./config/commands.ts";
 import { settingsFile, withConnection, withSettings } from "./connection-options.ts";
 import { addCronCommands } from "./cron/commands.ts";
+import { addFleetCommands } from "./fleet/commands.ts";
 import { type Exit, load } from "./load.ts";
 import { addOperatorCommands } from "./operator/commands.ts";
 import { parseRoles } from "./options.ts";
@@ -80,6 +81,7 @@ export function createProgram(exit: (code: number) => void): Command {
   addPromotionCommands(program, exit);
   program.commandsGroup("Fleet:");
   addSentinelCommands(program, exit);
+  addFleetCommands(program, exit);
   program.commandsGroup("Monitoring:");
   addStatusCommand(program, exit);
   addMonitorCommands(program, addCheckCommands(program, exit), exit);

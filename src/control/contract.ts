@@ -9,5 +9,5 @@ export const OperatorName = z
     error: "must be a lower-case name of 64 characters at most",
   })
   .refine(isPersonal, {
-    error: "is the name of the ingress token itself, or of callers without a token",
+    error: "is the name of the ingress token itself, of callers without a token, or of Vedette",
   });

@@ -5,6 +5,7 @@ import { cronHandlers, cronJobs, cronServiceName } from "#cron/contract.ts";
 import { definitionsHandlers, definitionsKey, definitionsService } from "#definitions/contract.ts";
 import {
   ConfirmListRequest,
+  FleetDriftRequest,
   FleetListRequest,
   fleetService,
   SentinelLogRequest,
@@ -84,6 +85,12 @@ export const routes: readonly Route[] = [
   {
     path: exactly(`/${fleetService.name}/List`),
     input: FleetListRequest,
+    isWrite: false,
+    blocks: false,
+  },
+  {
+    path: exactly(`/${fleetService.name}/Drift`),
+    input: FleetDriftRequest,
     isWrite: false,
     blocks: false,
   },

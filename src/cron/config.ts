@@ -21,6 +21,7 @@ export const cronConfig = {
       certificate_renewal: job(),
       alertmanager_drift: job(),
       alert_routes_drift: job(),
+      fleet_drift: job(),
     })
     .prefault({}),
 };

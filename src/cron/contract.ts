@@ -10,6 +10,7 @@ export const cronJobs = [
   "certificate-renewal",
   "alertmanager-drift",
   "alert-routes-drift",
+  "fleet-drift",
 ] as const;
 export type CronJobName = (typeof cronJobs)[number];
 

@@ -12,6 +12,7 @@ import {
   wholeNumber,
   wholeNumberIn,
 } from "#kernel/setting.ts";
+import { OnDrift } from "./drift-contract.ts";
 
 const engineUrl = {
   schemes: ["tcp", "https", "http", "ssh"],
@@ -80,6 +81,9 @@ export const fleetFields = {
     ),
   log_lines: wholeNumber({ min: 0, max: 1_000, default: 100 }).describe(
     "How many lines of a sentinel's log are read and kept; 0: none",
+  ),
+  on_drift: OnDrift.default("report").describe(
+    "Whether sentinels that run another image than the desired one are brought back: `report`, `converge`",
   ),
   operators: textList()
     .removeDefault()

@@ -2,6 +2,7 @@ import { iface } from "@restatedev/restate-sdk-core";
 import { z } from "zod";
 import { isClean } from "#kernel/text.ts";
 import { isPersonal } from "#kernel/words.ts";
+import { FleetDrift } from "./drift-contract.ts";
 
 /** The default fleet's name, where one is asked for: that of the settings `[fleet]`. */
 export const defaultFleet = "singleton";
@@ -194,6 +195,10 @@ export const SentinelLog = z.object({
 });
 export type SentinelLog = z.infer<typeof SentinelLog>;
 
+export const FleetDriftRequest = z
+  .strictObject({ fleet: fleetOrNone("Without it the default fleet.") })
+  .meta({ title: "FleetDriftRequest", examples: [{}] });
+
 /** `total`: sentinels that are known now. */
 export const ConfirmedList = z.object({ total: z.int() });
 
@@ -203,6 +208,11 @@ export const fleetService = iface.service("vedette.v1.FleetService", {
     input: FleetListRequest,
     output: FleetList,
     description: "A fleet's sentinels, ordered by id, with the state of their last deploy.",
+  }),
+  Drift: iface.schemas({
+    input: FleetDriftRequest,
+    output: FleetDrift,
+    description: "The sentinels that run another image than the desired one, since when and why.",
   }),
   ConfirmList: iface.schemas({
     input: ConfirmListRequest,

@@ -14,6 +14,7 @@ import {
   fleetOfSentinel,
   fleetService,
 } from "./contract.ts";
+import type { FleetDrift } from "./drift-contract.ts";
 import type { FleetListing } from "./listing.ts";
 import type { ReadLog } from "./logs/read.ts";
 import type { FleetStore } from "./store.ts";
@@ -23,6 +24,7 @@ export type FleetServiceParts = {
   /** By the fleet's name. */
   listings: ReadonlyMap<string, Pick<FleetListing, "confirm" | "problem" | "confirmation">>;
   readLog: ReadLog;
+  readDrift: (fleet: string) => Promise<FleetDrift>;
   readActor: ReadActor;
   /** Throws a `ProblemError` for a caller who may not change the fleet, nor read its logs. */
   requireOperator: (actor: Actor, fleet: string) => void;
@@ -32,6 +34,8 @@ const sentinels = databaseRead("list-sentinels", {
   limitMs: 5_000,
   problem: "the sentinels cannot be listed",
 });
+
+const drift = databaseRead("read-drift", { limitMs: 5_000, problem: "drift cannot be read" });
 
 const log = databaseRead("read-log", { limitMs: 15_000, problem: "the log cannot be read" });
 
@@ -46,6 +50,7 @@ export function createFleetService({
   store,
   listings,
   readLog,
+  readDrift,
   readActor,
   requireOperator,
 }: FleetServiceParts) {
@@ -74,6 +79,11 @@ export function createFleetService({
   return implement(fleetService, {
     handlers: {
       List: (ctx, request) => readNow(ctx, sentinels, () => read(request)),
+      Drift: (ctx, { fleet = defaultFleet }) =>
+        readNow(ctx, drift, () => {
+          listingOf(fleet);
+          return readDrift(fleet);
+        }),
       ConfirmList: async (ctx, { count, fleet = defaultFleet }) => {
         const actor = readActor(ctx);
         const by = nameOf(actor);
@@ -95,6 +105,10 @@ export function createFleetService({
         });
       },
     },
-    options: { journalRetention: 0, asTerminalError, handlers: { List: unkept, Log: unkept } },
+    options: {
+      journalRetention: 0,
+      asTerminalError,
+      handlers: { List: unkept, Drift: unkept, Log: unkept },
+    },
   });
 }

@@ -53,6 +53,7 @@ const impersonal = new Map([
   ["ingress-token", "the ingress token (no operator)"],
   ["local-caller", "a caller on this machine (no operator)"],
   ["restate-console", "the Restate console (no operator)"],
+  ["reconciler", "the reconciler (fleet.on_drift)"],
 ]);
 
 export function isPersonal(name: string): boolean {
@@ -90,13 +91,15 @@ export function capitalize(text: string): string {
 }
 
 type Selector = {
+  whole_fleet?: true | undefined;
   ids?: readonly string[] | undefined;
   regions?: readonly string[] | undefined;
   labels?: Readonly<Record<string, string>> | undefined;
 };
 
 /** "gw-7, gw-8; in eu; tier=canary": of a long list the first names. */
-export function whichOf({ ids = [], regions = [], labels = {} }: Selector): string {
+export function whichOf({ whole_fleet, ids = [], regions = [], labels = {} }: Selector): string {
+  if (whole_fleet === true) return "the whole fleet";
   const where = regions.length === 0 ? "" : `in ${someOf(regions, 5)}`;
   return [someOf(ids, 5), where, labelWords(labels)].filter((words) => words !== "").join("; ");
 }

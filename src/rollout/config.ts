@@ -9,7 +9,7 @@ import {
   wholeNumberIn,
 } from "#kernel/setting.ts";
 import { noSuch, readPairs } from "#kernel/text.ts";
-import { rolloutEvents } from "#rollout/rules/messages.ts";
+import { channelEvents } from "#rollout/rules/messages.ts";
 import { type Choice, LabelSelector, RegionOrder } from "./choice/contract.ts";
 import { Approvals, maxSoakSeconds, OnFailure } from "./policy-contract.ts";
 import type { HeadPolicy } from "./state.ts";
@@ -36,8 +36,8 @@ const ciKinds = () =>
     z.array(CiKind).transform((kinds) => [...new Set(kinds)]),
   );
 
-const Event = z.enum(rolloutEvents, {
-  error: ({ input }) => noSuch("event of a rollout", String(input), rolloutEvents),
+const Event = z.enum(channelEvents, {
+  error: ({ input }) => noSuch("event of a rollout", String(input), channelEvents),
 });
 
 /** From the environment: ids of channels, separated by commas, each with all events. */

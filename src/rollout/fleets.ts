@@ -6,6 +6,7 @@ import {
   isOperatorOf,
   notOperatorOf,
 } from "#fleet/contract.ts";
+import type { OnDrift } from "#fleet/drift-contract.ts";
 import { type Actor, nameOf } from "#kernel/actor.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { noSuch } from "#kernel/text.ts";
@@ -38,6 +39,10 @@ export type RolloutFleet = FleetOperators & {
   maxParallel: number;
   /** Where gates measure; absent: nowhere. */
   prometheus?: PrometheusServer;
+  /** Absent: `report`. */
+  onDrift?: OnDrift;
+  /** A list that is older says nothing about now; absent: eight minutes. */
+  listMaxAgeMs?: number;
 };
 
 export type Fleets = {

@@ -3,12 +3,16 @@ import { randomBytes } from "node:crypto";
 import type { Registry } from "prom-client";
 import type { FleetMember } from "#fleet/contract.ts";
 import type { FindOrdered, StartDeploys } from "#fleet/deploys/contract.ts";
+import type { FleetDrift, OnDrift } from "#fleet/drift-contract.ts";
 import { createReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { readPatiently } from "#kernel/read-now.ts";
 import { leaveOut, reasonOf } from "#rollout/choice/leave-out.ts";
 import { createPinStore } from "#rollout/choice/store.ts";
+import { exposeDrift } from "#rollout/desired/metrics.ts";
+import { createReconciler } from "#rollout/desired/reconciler.ts";
+import { createDesiredStore } from "#rollout/desired/store.ts";
 import type { OrderStop } from "#rollout/handlers/stop.ts";
 import { createHistoryObject, createHistoryStore } from "#rollout/history/store.ts";
 import { createPromotionStore, type PromotionStore } from "#rollout/promotions/store.ts";
@@ -59,12 +63,14 @@ export type RolloutParts = {
 
 export function createRolloutServices(parts: RolloutParts) {
   const { gateTools: tools, readGateTargets, orders, listForMs = 30_000 } = parts;
-  const readActor = createReadActor(parts.actorKey ?? randomBytes(32));
+  const { actorKey = randomBytes(32) } = parts;
+  const readActor = createReadActor(actorKey);
   const fleets = createFleets(parts.fleets);
   const access = { readActor, fleets };
   const history = createHistoryStore(parts.database);
   if (parts.registry !== undefined) {
     exposeRollouts(history, { fleets: fleets.names, registry: parts.registry });
+    exposeDrift(parts.database, { fleets: fleets.names, registry: parts.registry });
   }
   const readStrays = createReadStrays({ fleets, readSucceeded: history.readSucceeded });
   const windows = createWindowStore(parts.database);
@@ -101,6 +107,7 @@ export function createRolloutServices(parts: RolloutParts) {
     createWatch(fleets, listForMs),
     createRelease({ endInvocations: parts.endInvocations, fleets }),
     createHistoryObject(history),
+    createReconciler({ fleets, store: createDesiredStore(parts.database), readPins, actorKey }),
     createWindowService(windows, access),
     createPinService(pins, access),
     createPromotionService(promotions, access),
@@ -116,6 +123,16 @@ async function holding<Row extends { fleet?: string | undefined }>(
   fleet: string,
 ): Promise<Row[]> {
   return (await ofDatabase(store.list())).filter((row) => holdsFor(row, fleet));
+}
+
+/** Returns how `FleetService.Drift` reads a fleet's drift. */
+export function createReadDrift(database: Database, onDriftOf: (fleet: string) => OnDrift) {
+  const store = createDesiredStore(database);
+  const pins = createPinStore(database);
+  return async (fleet: string): Promise<FleetDrift> => {
+    const known = (await pins.list()).filter((pin) => holdsFor(pin, fleet));
+    return store.read(fleet, { pins: known, onDrift: onDriftOf(fleet) });
+  };
 }
 
 /** The limit of a Rollout's wait for the database that holds the order of fleets. */

@@ -20,6 +20,7 @@ it("by default the jobs are on that need nothing from outside", () => {
     "certificate-renewal": ["acme.names"],
     "alertmanager-drift": ["alertmanager.production.url"],
     "alert-routes-drift": ["incident.url", "incident.api_key"],
+    "fleet-drift": [],
   });
 });
 

@@ -14,7 +14,8 @@ import type {
   SimulationRequest,
 } from "#console/contract.ts";
 import { applyChanges, type Change } from "#console/diff.ts";
-import type { SentinelLog, SentinelLogRequest } from "#fleet/contract.ts";
+import type { FleetDriftRequest, SentinelLog, SentinelLogRequest } from "#fleet/contract.ts";
+import type { FleetDrift } from "#fleet/drift-contract.ts";
 import type { FleetOverview, FleetSearch } from "#fleet/overview/contract.ts";
 import type { checkReaders, checkReads } from "#monitor/results/contract.ts";
 import type { pinHandlers, pinsName } from "#rollout/choice/contract.ts";
@@ -71,6 +72,7 @@ export type Reads = Calls<
   Calls<typeof statusReads.name, typeof statusHandlers> &
   Calls<typeof checkReads.name, typeof checkReaders> &
   Calls<typeof alertEvents.name, typeof alertEventHandlers> & {
+    "FleetService/Drift": { input: z.input<typeof FleetDriftRequest>; output: FleetDrift };
     "FleetService/Log": { input: z.input<typeof SentinelLogRequest>; output: SentinelLog };
     routing: { input: z.input<typeof SimulationRequest>; output: RoutingView };
     "key-usage": { input: z.input<typeof KeyUsageRequest>; output: KeyUsage };

@@ -122,14 +122,21 @@ const pinShape = z.strictObject({
     description: "The fleet for whose sentinels it holds; without it for those of every fleet.",
   }),
   ...selectorFields,
+  whole_fleet: z.literal(true).optional().meta({
+    description: "Instead of ids, regions and labels: it holds for every sentinel.",
+  }),
   ends: instant("2026-12-20T00:00:00Z")
     .optional()
     .meta({ description: "It holds until then; without it until it is removed." }),
   reason: Reason,
 });
 
+function pinsSomething(pin: z.infer<typeof pinShape>): boolean {
+  return selectsSomething(pin) !== (pin.whole_fleet === true);
+}
+
 /** Sentinels that every rollout leaves out. */
-export const Pin = pinShape.refine(selectsSomething, aboutSelector).meta({
+export const Pin = pinShape.refine(pinsSomething, aboutSelector).meta({
   title: "Pin",
   examples: [{ id: "debug-gw-7", ids: ["gw-7"], reason: "a memory leak is looked at there" }],
 });

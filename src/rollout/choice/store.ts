@@ -27,6 +27,7 @@ export function createPinStore(database: Database) {
       ids: ({ ids }) => ids?.toSorted(),
       regions: ({ regions }) => regions?.toSorted(),
       labels: ({ labels }) => labels && JSON.stringify(sorted(labels)),
+      whole_fleet: (pin) => pin.whole_fleet,
       ends: ({ ends }) => ends && new Date(ends),
       reason: ({ reason }) => reason,
     },
@@ -47,16 +48,18 @@ type Row = Pick<Pin, "id" | "reason"> & {
   ids: string[] | null;
   regions: string[] | null;
   labels: Record<string, string> | null;
+  whole_fleet: boolean | null;
   ends: Date | null;
 };
 
-function toPin({ fleet, ids, regions, labels, ends, ...row }: Row): Pin {
+function toPin({ fleet, ids, regions, labels, whole_fleet, ends, ...row }: Row): Pin {
   return {
     ...row,
     ...(fleet !== null && { fleet }),
     ...(ids !== null && { ids }),
     ...(regions !== null && { regions }),
     ...(labels !== null && { labels: sorted(labels) }),
+    ...(whole_fleet === true && { whole_fleet }),
     ...(ends !== null && { ends: ends.toISOString() }),
   };
 }

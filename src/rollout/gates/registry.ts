@@ -46,6 +46,12 @@ export function gatesOf({
   });
 }
 
+/** Lists the API checks that these gates wait for; null: none does. */
+export function checksOf(gates: readonly Gate[] = []): string[] | null {
+  const checks = gates.flatMap((gate) => (gate.kind === "checks" ? gate.checks : []));
+  return checks.length === 0 ? null : checks;
+}
+
 /** Throws for the first gate that could never open. */
 export function requireGates(gates: readonly NamedGate[], targets: GateTargets): void {
   for (const gate of gates) {

@@ -186,7 +186,7 @@ async function enterRollback(
 }
 
 /** The name of the caller of an automatic rollback. */
-const automatic = "on_failure";
+export const automatic = "on_failure";
 
 /** Deploys in flight finish. The rollback is noted first: the repair timer starts it after a kill. */
 export async function stopFor(

@@ -1,4 +1,5 @@
 /** The tables `rollouts`, `rollout_messages` and `rollout_sentinels`. Every write is idempotent. */
+
 import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { defaultFleet } from "#fleet/contract.ts";
 import type { Database } from "#kernel/database.ts";
@@ -6,6 +7,7 @@ import { isSameImage } from "#kernel/image-reference.ts";
 import { toStorableJson } from "#kernel/text.ts";
 import type { HistoryRequest } from "#rollout/calls-contract.ts";
 import type { RolloutHistory } from "#rollout/contract.ts";
+import { checksOf } from "#rollout/gates/registry.ts";
 import {
   type HistoryEntry,
   type LeftOutEntry,
@@ -117,14 +119,9 @@ function rolloutRow(rolloutId: string, entry: HistoryEntry): unknown[] {
     entry.state,
     entry.reason ?? null,
     entry.startedBy,
-    entry.currentWave,
-    entry.totalWaves,
-    entry.total,
-    entry.succeeded,
-    entry.failed,
-    entry.reverted,
-    entry.startedAt,
-    entry.updatedAt,
+    ...[entry.currentWave, entry.totalWaves, entry.total],
+    ...[entry.succeeded, entry.failed, entry.reverted],
+    ...[entry.startedAt, entry.updatedAt],
     ["completed", "cancelled"].includes(entry.state) ? entry.updatedAt : null,
     entry.sequence,
     ...shownRow(entry.shown),
@@ -142,7 +139,7 @@ function shownRow(shown: HistoryEntry["shown"]): unknown[] {
     JSON.stringify(shown.waves),
     shown.leftOut,
     shown.ci === undefined ? null : JSON.stringify(shown.ci),
-    gateChecksOf(shown.gates),
+    checksOf(shown.gates),
     shown.failedBefore,
     shown.gate === undefined ? null : toStorableJson(shown.gate),
     shown.gates === undefined ? null : toStorableJson(shown.gates),
@@ -168,11 +165,6 @@ function ifNewer(column: string): string {
 
 // The row's sequence increases with results too: a result that arrived first must not suppress a
 // delayed transition. The messages show which transitions were written already.
-function gateChecksOf(gates: HistoryEntry["shown"]["gates"] = []): string[] | null {
-  const checks = gates.flatMap((gate) => (gate.kind === "checks" ? gate.checks : []));
-  return checks.length === 0 ? null : checks;
-}
-
 const saveRollout = `
   INSERT INTO rollouts (id, image, requested_image, wave_percentages, state, reason, started_by,
     current_wave, total_waves, total, succeeded, failed, reverted, started_at, updated_at, ended_at,

@@ -2,6 +2,7 @@
 import type { Database } from "#kernel/database.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { NamedGate } from "#rollout/gates/contract.ts";
+import { checksOf } from "#rollout/gates/registry.ts";
 import type { ReplayProblemCode } from "./contract.ts";
 import type { CheckRun, FactMember, ReplayFacts } from "./facts.ts";
 
@@ -29,9 +30,7 @@ export function createReadFacts({ database, readRuns, nowMs }: Parts) {
     // After a rollback the checks say nothing about the image any more.
     const saysMs = row.rolled_back_at?.getTime() ?? endedMs + gateMs;
     const recorded: NamedGate[] = row.gates ?? [];
-    const checks = [...recorded, ...gates].flatMap((one) =>
-      one.kind === "checks" ? one.checks : [],
-    );
+    const checks = checksOf([...recorded, ...gates]) ?? [];
     const span = { fromMs: startedMs, untilMs: Math.min(nowMs(), saysMs) };
     const read = checks.length === 0 ? { runs: [], ...span } : await readRuns(checks, span);
     return {

@@ -27,6 +27,10 @@ export const rolloutEvents = [
 ] as const;
 export type RolloutEvent = (typeof rolloutEvents)[number];
 
+/** What channels of rollouts get: also of drift between them (src/rollout/desired/). */
+export const channelEvents = [...rolloutEvents, "drift found", "drift gone"] as const;
+export type ChannelEvent = (typeof channelEvents)[number];
+
 type Draft = {
   tone: Notice["tone"];
   title: string;

@@ -76,6 +76,11 @@ export function illegalNow(
   });
 }
 
+/** True if it has not ended: no other rollout may start. */
+export function isUnderWay(state: RolloutStateName): boolean {
+  return isRunning(state) || state === "paused";
+}
+
 /** True if a run of ours works on the fleet, and so has to be watched. */
 export function isRunning(state: RolloutStateName): boolean {
   return state === "in_progress" || state === "rolling_back";

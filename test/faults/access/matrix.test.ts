@@ -27,7 +27,7 @@ const rights: Record<string, Record<string, string>> = {
     RolloutPins: "List",
     RolloutPromotions: "List",
     RolloutReplay: "Replay",
-    FleetService: "List",
+    FleetService: "List Drift",
     CronService: "Status",
     CheckReads: "List History Chart Summary Episodes Replay",
     Definitions: "Plan Show",

@@ -6,6 +6,7 @@ import type { StartDeploys } from "#fleet/deploys/contract.ts";
 import { createDeployer } from "#fleet/deploys/deployer.ts";
 import { createSentinelService, type Deploying } from "#fleet/deploys/service.ts";
 import { createStartDeploys } from "#fleet/deploys/start.ts";
+import type { OnDrift } from "#fleet/drift-contract.ts";
 import { driverOfFleet } from "#fleet/drivers/of-fleet.ts";
 import { createFleetService } from "#fleet/fleet-service.ts";
 import { createReadLog } from "#fleet/logs/read.ts";
@@ -18,10 +19,11 @@ import { createReach } from "#kernel/reach.ts";
 import { createReadGate } from "#monitor/results/gate.ts";
 import { createReadRuns } from "#monitor/results/runs.ts";
 import { type RolloutHandlerName, singletonKey } from "#rollout/contract.ts";
+import { rolloutReconciler } from "#rollout/desired/reconciler.ts";
 import { type ResolveImage, requireOperator } from "#rollout/fleets.ts";
 import type { PrometheusServer } from "#rollout/gates/query-prometheus.ts";
 import { rolloutObject } from "#rollout/internal.ts";
-import { createRolloutServices } from "#rollout/services.ts";
+import { createReadDrift, createRolloutServices } from "#rollout/services.ts";
 import type { HeadPolicy } from "#rollout/state.ts";
 import { type Chat, createChat } from "../alerts/chat.ts";
 import { startFakeChat } from "../alerts/fake-chat.ts";
@@ -57,6 +59,8 @@ type BenchOptions = {
   webhooks?: ChannelOf<"webhook">[];
   /** Where gates measure; absent: nowhere. */
   prometheus?: PrometheusServer;
+  /** What the settings say of drifted sentinels; absent: they are reported. */
+  onDrift?: () => OnDrift;
   /** The settings that a check of a gate lacks; absent: none lacks any. */
   whyOff?: (check: string) => string[];
 };
@@ -71,6 +75,8 @@ const objectPath = "vedette.v1.SentinelRolloutService";
 const testService = service({
   name: "Test",
   handlers: {
+    checkDrift: (ctx: Context, { fleet }: { fleet: string }) =>
+      ctx.client(rolloutReconciler, fleet).check({}),
     repair: (ctx: Context, request: { runner: string }) =>
       ctx.client(rolloutObject, singletonKey).repair(request),
   },
@@ -130,6 +136,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
         store,
         listings,
         readLog: createReadLog({ store: createLogStore(database), fleets: new Map() }),
+        readDrift: createReadDrift(database, () => options.onDrift?.() ?? "report"),
         readActor,
         requireOperator: (actor, name) =>
           requireOperator(actor, { name, operators: options.operators?.[name] }),
@@ -147,6 +154,9 @@ export async function startRolloutBench(options: BenchOptions = {}) {
           maxParallel,
           deployTimeoutMs,
           ...(options.prometheus && { prometheus: options.prometheus }),
+          get onDrift() {
+            return options.onDrift?.() ?? "report";
+          },
         })),
         readMembers: store.members,
         orders: store,
@@ -212,6 +222,11 @@ export async function startRolloutBench(options: BenchOptions = {}) {
     post,
     /** Calls the timer's own handler, which only services may, through one that may. */
     repair: (runner: string) => post("Test/repair", { runner }),
+    /** What the timed job does after each list. */
+    checkDrift: async (fleet = singletonKey) => {
+      await listings.get(fleet)?.list();
+      return (await post("Test/checkDrift", { fleet })).body as unknown as string;
+    },
     call: (handler: RolloutHandlerName, body: unknown = {}) =>
       post(`${objectPath}/singleton/${handler}`, body),
     /** The same, of a fleet by its name. */

@@ -45,7 +45,9 @@ function subjectOf(message: ChannelMessage): string {
 }
 
 function startsThread(message: ChannelMessage): boolean {
-  if (message.kind === "notice") return message.notice.rollout?.event === "rollout started";
+  if (message.kind === "notice") {
+    return ["rollout started", "drift found"].includes(message.notice.rollout?.event ?? "");
+  }
   return message.kind === "firing";
 }
 

@@ -6,6 +6,7 @@ import { nowMs } from "#console/web/live.ts";
 import { Notice, Panel, Table, Waiting } from "#console/web/parts/blocks.tsx";
 import { Image } from "#console/web/parts/image.tsx";
 import { Sign, type Tone } from "#console/web/parts/mark.tsx";
+import { DriftPanel } from "#console/web/sentinels/drift-panel.tsx";
 import {
   type Filter,
   isRefined,
@@ -51,6 +52,7 @@ export function FleetPage() {
         overview={latest}
         show={(region, image) => show({ image, ...(region !== null && { region }) })}
       />
+      <DriftPanel />
       <Differences differences={latest.differences} />
       <section
         ref={list}

@@ -14,6 +14,7 @@ import { createLogStore, createSaveLog } from "#fleet/logs/store.ts";
 import { createFleetStore } from "#fleet/store.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
+import { neverAsked } from "../../../support/never-asked.ts";
 import { deploying } from "../../../support/rollout/deploying.ts";
 import { type FakeFleet, startFakeFleet } from "../../../support/rollout/fake-fleet.ts";
 import { createTestListing } from "../../../support/rollout/fleet-listing.ts";
@@ -75,6 +76,7 @@ beforeAll(async () => {
       createFleetService({
         store,
         listings: new Map([["singleton", listing]]),
+        readDrift: neverAsked(),
         readLog: createReadLog({
           store: logs,
           fleets: new Map([["singleton", { name: "singleton", driver, lines: 100 }]]),

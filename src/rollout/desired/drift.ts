@@ -1,0 +1,152 @@
+/** Derives the desired image of each sentinel from past rollouts, and finds those that run another one. Pure. */
+import type { FleetMember } from "#fleet/contract.ts";
+import type { DriftCause } from "#fleet/drift-contract.ts";
+import { compareImages } from "#kernel/image-reference.ts";
+import { selectorOf } from "#rollout/choice/leave-out.ts";
+import type { Policy } from "#rollout/policy-contract.ts";
+
+export type PastRollout = {
+  id: string;
+  image: string;
+  startedAtMs: number;
+  /** null: it has not ended. */
+  outcome: "completed" | "rolled_back" | "cancelled" | null;
+  policy: Policy;
+  /** True if it left out every sentinel that did not run the image. */
+  leftAllOut: boolean;
+  /** True if the reconciler started it and no operator ended it: it follows what is desired, and does not change it. */
+  isUnattended: boolean;
+};
+
+/** A sentinel in a rollout. `outcome` null: it has none; `left_out`: by a pin, not by the request. */
+export type PastResult = { outcome: string | null; previousImage: string };
+
+/** By rollout, then by sentinel. */
+export type PastResults = ReadonlyMap<string, ReadonlyMap<string, PastResult>>;
+
+/** A sentinel as its fleet lists it, and since when it is known without a gap. */
+export type KnownMember = FleetMember & { joinedAtMs: number };
+
+/** `why`: why it would run another image. */
+export type Desired = { image: string; why: DriftCause };
+
+/** The newest rollouts, as far back as they may say something about a sentinel; given newest first. */
+export function relevantRollouts(rollouts: readonly PastRollout[]): PastRollout[] {
+  const isWhole = (one: PastRollout) =>
+    hasCompleted(one) && one.policy.only === undefined && one.policy.exclude === undefined;
+  const last = rollouts.findIndex(isWhole);
+  return rollouts.slice(0, last === -1 ? rollouts.length : last + 1);
+}
+
+function hasCompleted({ outcome, leftAllOut }: PastRollout): boolean {
+  return outcome === "completed" && !leftAllOut;
+}
+
+/** Returns the desired image of each sentinel; one that a rollout in progress has in a wave is absent, as is an unknown one. */
+export function findDesired(
+  members: readonly KnownMember[],
+  { rollouts, results }: { rollouts: readonly PastRollout[]; results: PastResults },
+): Map<string, Desired> {
+  const desired = new Map<string, Desired>();
+  for (const member of members) {
+    const found = desiredOf(member, rollouts, results);
+    if (found !== undefined) desired.set(member.id, found);
+  }
+  return desired;
+}
+
+function desiredOf(
+  member: KnownMember,
+  rollouts: readonly PastRollout[],
+  results: PastResults,
+): Desired | undefined {
+  const resultIn = ({ id }: PastRollout) => results.get(id)?.get(member.id);
+  if (rollouts.some((one) => one.outcome === null && isInWave(resultIn(one)))) return undefined;
+  let hasFailed = false;
+  for (const rollout of rollouts) {
+    const result = resultIn(rollout);
+    if (rollout.isUnattended) hasFailed ||= isFailure(result);
+    const found = saidBy(rollout, member, result);
+    if (found !== undefined) return hasFailed ? { ...found, why: "failed" } : found;
+  }
+  return undefined;
+}
+
+function isInWave(result: PastResult | undefined): boolean {
+  return result !== undefined && result.outcome !== "left_out";
+}
+
+/** undefined: the rollout says nothing about this sentinel. */
+function saidBy(
+  rollout: PastRollout,
+  member: KnownMember,
+  result: PastResult | undefined,
+): Desired | undefined {
+  if (rollout.outcome === null || rollout.isUnattended) return undefined;
+  return hasCompleted(rollout) ? wantedBy(rollout, member, result) : restoredBy(rollout, result);
+}
+
+/** What a completed rollout says; undefined: it was not about this sentinel. */
+function wantedBy(
+  { image, policy, startedAtMs }: PastRollout,
+  member: KnownMember,
+  result: PastResult | undefined,
+): Desired | undefined {
+  if (result !== undefined) {
+    if (result.outcome === "succeeded") return { image, why: "drifted" };
+    return { image, why: isFailure(result) ? "failed" : "late" };
+  }
+  const { only, exclude = [] } = policy;
+  const isCovered =
+    (only === undefined || selectorOf(only)(member)) &&
+    !exclude.some((one) => selectorOf(one)(member));
+  if (!isCovered) return undefined;
+  // One that ran the image already is in no wave either.
+  return { image, why: member.joinedAtMs > startedAtMs ? "joined" : "drifted" };
+}
+
+/** What a rollout that was cancelled or rolled back has left; undefined: it had not come to this sentinel. */
+function restoredBy(
+  { image, outcome }: PastRollout,
+  result: PastResult | undefined,
+): Desired | undefined {
+  if (result === undefined || result.outcome === null || !isInWave(result)) return undefined;
+  if (outcome === "cancelled" && result.outcome === "succeeded") return { image, why: "drifted" };
+  const { previousImage } = result;
+  if (previousImage === "") return undefined;
+  return { image: previousImage, why: result.outcome === "reverted" ? "drifted" : "failed" };
+}
+
+function isFailure(result: PastResult | undefined): boolean {
+  return result?.outcome === "failed" || result?.outcome === "not_reverted";
+}
+
+/** A sentinel that runs another image. `sinceMs`: when the list was requested that showed it first. */
+export type Drift = {
+  id: string;
+  desired: string;
+  /** Empty: it runs none. */
+  running: string;
+  why: DriftCause;
+  sinceMs: number;
+  /** True once a later list has shown the same: one reading alone may be late or wrong. */
+  isConfirmed: boolean;
+};
+
+/** `known`: what was found before, by sentinel. `listedAtMs`: when the list that `members` are of was requested. */
+export function findDrift(
+  desired: ReadonlyMap<string, Desired>,
+  members: readonly KnownMember[],
+  { known, listedAtMs }: { known: ReadonlyMap<string, Drift>; listedAtMs: number },
+): Drift[] {
+  return members.flatMap((member) => {
+    const wanted = desired.get(member.id);
+    const running = member.running_image;
+    if (wanted === undefined || compareImages(running, wanted.image) !== "other") return [];
+    const before = known.get(member.id);
+    const isSame = before?.desired === wanted.image && before.running === running;
+    const sinceMs = isSame ? Math.min(before.sinceMs, listedAtMs) : listedAtMs;
+    const isConfirmed = isSame && (before.isConfirmed || sinceMs < listedAtMs);
+    return { id: member.id, desired: wanted.image, running, why: wanted.why, sinceMs, isConfirmed };
+  });
+}

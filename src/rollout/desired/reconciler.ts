@@ -1,0 +1,185 @@
+/** `RolloutReconciler`: compares a fleet with its desired images, notifies of drift, and converges if the settings say so. */
+import { iface, implement, type ObjectContext } from "@restatedev/restate-sdk";
+import type { z } from "zod";
+import { notices, type PostedNotice, topicKey } from "#alerts/contract.ts";
+import { fleetOption } from "#fleet/contract.ts";
+import { signActor } from "#kernel/actor.ts";
+import { shortenImage } from "#kernel/image-reference.ts";
+import { asTerminalError } from "#kernel/restate.ts";
+import { someOf } from "#kernel/text.ts";
+import {
+  type RolloutRequest,
+  type RolloutStateName,
+  rolloutServiceName,
+  singletonKey,
+} from "#rollout/contract.ts";
+import type { Fleets } from "#rollout/fleets.ts";
+import { rolloutObject } from "#rollout/internal.ts";
+import type { ChannelEvent } from "#rollout/rules/messages.ts";
+import { isUnderWay } from "#rollout/rules/transitions.ts";
+import type { ReadPins } from "#rollout/services/capture.ts";
+import {
+  type HeldDrift,
+  planConvergence,
+  recordTries,
+  requestOf,
+  type TriesByImage,
+} from "./converge.ts";
+import { type DesiredStore, reconciler } from "./store.ts";
+
+/** One object per fleet, so that one check at a time runs over all workers. A timed job calls it. */
+export const rolloutReconciler = iface.object("vedette.v1.RolloutReconciler", {
+  /** Answers with what it found, in words. */
+  check: iface.json<Record<string, never>, string>(),
+});
+
+/** The call of a check, for the timed job. */
+export function driftCheckOf(fleet: string) {
+  return { service: rolloutReconciler.name, key: fleet, handler: "check", request: {} };
+}
+
+type ReconcilerParts = {
+  fleets: Fleets;
+  store: Pick<DesiredStore, "compare">;
+  readPins: ReadPins;
+  /** The key with which the gateway signs callers' names. */
+  actorKey: Uint8Array;
+};
+
+/** `drifted`: sentinels that no pin holds. `request`: the rollout to be started. */
+type Check = {
+  drifted: Pick<HeldDrift, "id" | "why" | "desired">[];
+  count: number;
+  held: number;
+  tries: TriesByImage;
+  request?: RolloutRequest;
+};
+
+/** Eight regular lists, each a minute after the one before. */
+const defaultListMaxAgeMs = 8 * 60_000;
+
+/** Sentinels that a message names. */
+const maxNamed = 5;
+
+/** The time for which a failing database is asked again before the check fails. */
+const retryForMs = 60_000;
+
+export function createReconciler(parts: ReconcilerParts) {
+  return implement(rolloutReconciler, {
+    handlers: { check: (ctx) => check(ctx, parts) },
+    options: { ingressPrivate: true, journalRetention: 0, asTerminalError },
+  });
+}
+
+async function check(ctx: ObjectContext, parts: ReconcilerParts): Promise<string> {
+  const { key: fleet } = ctx;
+  const { state, rollout_id } = await ctx.client(rolloutObject, fleet).Status({});
+  const tries = (await ctx.get<TriesByImage>("tries")) ?? {};
+  const compare = () => compareNow(parts, fleet, { state, rolloutId: rollout_id, tries });
+  const found = await ctx.run("compare-images", compare, { maxRetryDuration: retryForMs });
+  if (found === null) return "not known now";
+  await announce(ctx, { ...found, state });
+  ctx.set("tries", found.tries);
+  if (found.request !== undefined) start(ctx, found.request, parts.actorKey);
+  const held = found.held === 0 ? "" : `, ${found.held} held`;
+  return `${found.count} drifted${held}${found.request === undefined ? "" : ", converging"}`;
+}
+
+type Before = { state: RolloutStateName; rolloutId: string | null; tries: TriesByImage };
+
+async function compareNow(
+  { fleets, store, readPins }: ReconcilerParts,
+  fleet: string,
+  { state, rolloutId, tries }: Before,
+): Promise<Check | null> {
+  const { onDrift = "report", listMaxAgeMs = defaultListMaxAgeMs } = fleets.get(fleet);
+  const pins = await readPins(fleet);
+  const nowMs = Date.now();
+  const isActive = isUnderWay(state) && rolloutId !== null;
+  const compared = await store.compare(fleet, {
+    pins,
+    nowMs,
+    staleAfterMs: listMaxAgeMs,
+    active: isActive ? rolloutId : undefined,
+  });
+  if (compared === null) return null;
+  const { drifts, formers } = compared;
+  const confirmed = drifts.filter(({ isConfirmed }) => isConfirmed);
+  const drifted = confirmed.filter(({ isHeld }) => !isHeld);
+  const plan =
+    onDrift === "converge" ? planConvergence({ drifts, tries, state, nowMs }) : undefined;
+  return {
+    drifted: drifted.slice(0, maxNamed).map(({ id, why, desired }) => ({ id, why, desired })),
+    count: drifted.length,
+    held: confirmed.length - drifted.length,
+    tries: recordTries(tries, { drifts, plan, nowMs }),
+    ...(plan !== undefined && { request: requestOf(plan, formers.get(plan.image)) }),
+  };
+}
+
+/** Notifies once when the first sentinel drifts and once when none does any more; a rollout may still change the latter. */
+async function announce(
+  ctx: ObjectContext,
+  { state, ...found }: Check & { state: RolloutStateName },
+): Promise<void> {
+  const { key: fleet } = ctx;
+  const announced = await ctx.get<string>("announced");
+  const isFound = found.count > 0;
+  if (isFound === (announced !== null) || (!isFound && isUnderWay(state))) return;
+  const id = announced ?? `drift-${ctx.rand.uuidv4()}`;
+  const topic = topicKey("sentinel_rollout", fleet === singletonKey ? undefined : fleet);
+  ctx.sendClient(notices, topic).post(composeDrift({ id, fleet, found }));
+  if (isFound) ctx.set("announced", id);
+  else ctx.clear("announced");
+}
+
+/** `id`: the same for drift and its end. */
+function composeDrift({
+  id,
+  fleet,
+  found: { drifted, count },
+}: {
+  id: string;
+  fleet: string;
+  found: Check;
+}): z.infer<typeof PostedNotice> {
+  const isFound = count > 0;
+  const named = drifted.map((one) => `${one.id} (${one.why})`);
+  const images = [...new Set(drifted.map(({ desired }) => shortenImage(desired)))];
+  const of = fleet === singletonKey ? "" : ` (${fleet})`;
+  return {
+    id: `${id}#${isFound ? "found" : "gone"}`,
+    title: `${isFound ? "Sentinels have drifted" : "No sentinel drifts any more"}${of}`,
+    tone: isFound ? "danger" : "success",
+    lines: isFound
+      ? [
+          `Another image than the desired one runs on ${someOf(named, maxNamed, count)}.`,
+          `To see all: vedette fleet drift${fleetOption(fleet)}`,
+        ]
+      : ["Every sentinel that is not held runs its desired image."],
+    fields: [{ name: "Image", value: images.join(", ") || "as desired" }],
+    rollout: { id, fleet, event: isFound ? "drift found" : "drift gone" } satisfies RolloutNote,
+  };
+}
+
+type RolloutNote = { id: string; fleet: string; event: ChannelEvent };
+
+/** Calls the public handler in a signed name, as the gateway does: the rollout is one like any other. */
+function start(ctx: ObjectContext, request: RolloutRequest, key: Uint8Array): void {
+  const body = JSON.stringify(request);
+  const target = `${rolloutServiceName}/${ctx.key}/Rollout`;
+  ctx.console.info("converging drifted sentinels", {
+    image: request.image,
+    ids: request.only?.ids,
+  });
+  ctx.genericSend({
+    service: rolloutServiceName,
+    key: ctx.key,
+    method: "Rollout",
+    parameter: Buffer.from(body),
+    headers: {
+      "content-type": "application/json",
+      ...signActor(reconciler, { target, body }, key),
+    },
+  });
+}

@@ -1,0 +1,162 @@
+import { describe, expect, it } from "vitest";
+import {
+  type Drift,
+  findDesired,
+  findDrift,
+  type KnownMember,
+  type PastResult,
+  type PastRollout,
+  relevantRollouts,
+} from "#rollout/desired/drift.ts";
+
+const v1 = "registry.example.com/team/gateway:v1";
+const v2 = "registry.example.com/team/gateway:v2";
+const v3 = "registry.example.com/team/gateway:v3";
+
+function member(over: Partial<KnownMember> = {}): KnownMember {
+  const images = { image: v2, running_image: v2 };
+  return { id: "gw-1", region: "eu", ...images, health: "healthy", joinedAtMs: 0, ...over };
+}
+
+function rollout(over: Partial<PastRollout> = {}): PastRollout {
+  const flags = { leftAllOut: false, isUnattended: false };
+  return {
+    id: "r2",
+    image: v2,
+    startedAtMs: 1_000,
+    outcome: "completed",
+    policy: {},
+    ...flags,
+    ...over,
+  };
+}
+
+/** What is desired of gw-1 after these rollouts, the newest first, each with its result there. */
+function desiredAfter(
+  past: [Partial<PastRollout>, Partial<PastResult>?][],
+  of: Partial<KnownMember> = {},
+) {
+  const rollouts = past.map(([one], i) => rollout({ id: `r${i}`, ...one }));
+  const results = new Map(
+    past.flatMap(([, result], i) =>
+      result === undefined
+        ? []
+        : [[`r${i}`, new Map([["gw-1", { outcome: null, previousImage: v1, ...result }]])]],
+    ),
+  );
+  return findDesired([member(of)], { rollouts, results }).get("gw-1");
+}
+
+describe("findDesired", () => {
+  it.each([
+    ["succeeded", { image: v2, why: "drifted" }],
+    ["failed", { image: v2, why: "failed" }],
+    ["left_out", { image: v2, why: "late" }],
+    [null, { image: v2, why: "late" }],
+  ])("a completed rollout wants its image on a sentinel that %s in it", (outcome, desired) => {
+    expect(desiredAfter([[{}, { outcome }]])).toEqual(desired);
+  });
+
+  it("a sentinel that came after the last completed rollout is wanted to run its image", () => {
+    expect(desiredAfter([[{}]], { joinedAtMs: 2_000 })).toEqual({ image: v2, why: "joined" });
+  });
+
+  it("a sentinel that ran the image already was in no wave, and has drifted if it runs another", () => {
+    expect(desiredAfter([[{}]])).toEqual({ image: v2, why: "drifted" });
+  });
+
+  it.each([{ only: { regions: ["us"] } }, { exclude: [{ ids: ["gw-1"] }] }])(
+    "a rollout that was not about the sentinel leaves it to the one before",
+    (policy) => {
+      const desired = desiredAfter([[{ image: v3, policy }], [{}, { outcome: "succeeded" }]]);
+
+      expect(desired).toEqual({ image: v2, why: "drifted" });
+    },
+  );
+
+  it("a rollout that left all out says nothing", () => {
+    const empty = { image: v3, leftAllOut: true };
+
+    expect(desiredAfter([[empty, { outcome: "left_out" }], [{}]])?.image).toBe(v2);
+  });
+
+  it.each([
+    ["reverted", "drifted"],
+    ["not_reverted", "failed"],
+    ["failed", "failed"],
+    ["succeeded", "failed"],
+  ])("after a rollback the image before is desired, also of one that was %s", (outcome, why) => {
+    expect(desiredAfter([[{ outcome: "rolled_back" }, { outcome }]])).toEqual({ image: v1, why });
+  });
+
+  it("a cancelled rollout keeps its image where it succeeded, and says nothing where it never came", () => {
+    const cancelled = { image: v3, outcome: "cancelled" } as const;
+
+    expect(desiredAfter([[cancelled, { outcome: "succeeded" }], [{}]])?.image).toBe(v3);
+    expect(desiredAfter([[cancelled, { outcome: null }], [{}]])?.image).toBe(v2);
+  });
+
+  it("nothing is desired of a sentinel that a rollout in progress has in a wave", () => {
+    const running = { image: v3, outcome: null };
+
+    expect(desiredAfter([[running, { outcome: null }], [{}]])).toBeUndefined();
+    expect(desiredAfter([[running], [{}]])?.image).toBe(v2);
+  });
+
+  it("a rollout of the reconciler that ended by itself changes no desired image, and its failure is the reason", () => {
+    const own = { isUnattended: true, outcome: "rolled_back" } as const;
+    const desired = desiredAfter([[own, { outcome: "failed", previousImage: v3 }], [{}]]);
+
+    expect(desired).toEqual({ image: v2, why: "failed" });
+  });
+
+  it("without any rollout nothing is desired", () => {
+    expect(desiredAfter([])).toBeUndefined();
+  });
+});
+
+it("rollouts before the newest completed one of the whole fleet are not looked at", () => {
+  const partial = rollout({ id: "b", policy: { only: { regions: ["eu"] } } });
+  const all = [
+    rollout({ id: "a", outcome: "cancelled" }),
+    partial,
+    rollout({ id: "c" }),
+    rollout({ id: "d" }),
+  ];
+
+  expect(relevantRollouts(all).map(({ id }) => id)).toEqual(["a", "b", "c"]);
+});
+
+describe("findDrift", () => {
+  const desired = new Map([["gw-1", { image: v2, why: "drifted" as const }]]);
+  const drifting = member({ running_image: v1 });
+  const compare = (running: string, listedAtMs: number, before: readonly Drift[] = []) =>
+    findDrift(desired, [{ ...drifting, running_image: running }], {
+      known: new Map(before.map((one) => [one.id, one])),
+      listedAtMs,
+    });
+
+  it("one reading alone confirms no drift, and a later list with the same image does", () => {
+    const first = compare(v1, 10);
+    const again = compare(v1, 10, first);
+    const second = compare(v1, 20, again);
+
+    expect(first).toMatchObject([{ isConfirmed: false, sinceMs: 10, desired: v2, running: v1 }]);
+    expect(again).toMatchObject([{ isConfirmed: false, sinceMs: 10 }]);
+    expect(second).toMatchObject([{ isConfirmed: true, sinceMs: 10 }]);
+  });
+
+  it("another wrong image begins anew", () => {
+    expect(compare(v3, 20, compare(v1, 10))).toMatchObject([{ isConfirmed: false, sinceMs: 20 }]);
+  });
+
+  it("a sentinel that runs its image, or perhaps does, has not drifted", () => {
+    const digest = `registry.example.com/team/gateway@sha256:${"a".repeat(64)}`;
+
+    expect([...compare(v2, 10), ...compare(digest, 10)]).toEqual([]);
+  });
+
+  it("a sentinel without a desired image has not drifted", () => {
+    expect(findDrift(new Map(), [drifting], { known: new Map(), listedAtMs: 1 })).toEqual([]);
+  });
+});
