@@ -20,7 +20,7 @@ it("the help has every command in the group of its subject", () => {
 
   expect(groups).toEqual({
     "Rollouts:": ["rollout", "windows", "pins", "promotions"],
-    "Fleet:": ["fleet", "sentinels"],
+    "Fleet:": ["sentinels", "fleet"],
     "Monitoring:": ["status", "checks", "heartbeats", "drills", "runners", "monitor-runner"],
     "Alerts:": ["alerts"],
     "API keys:": ["workspace", "keys", "root-keys", "apis", "audit"],
