@@ -30,6 +30,19 @@ export type KnownMember = FleetMember & { joinedAtMs: number };
 /** `why`: why it would run another image. */
 export type Desired = { image: string; why: DriftCause };
 
+/** The newest rollout of a fleet, as its object knows it. */
+export type NewestRollout = { id: string; hasEnded: boolean };
+
+/** True if history lacks this rollout, or its end: what is desired would be of the one before. */
+export function isBehind(
+  rollouts: readonly PastRollout[],
+  newest: NewestRollout | undefined,
+): boolean {
+  if (newest === undefined) return false;
+  const known = rollouts.find(({ id }) => id === newest.id);
+  return known === undefined || (newest.hasEnded && known.outcome === null);
+}
+
 /** The newest rollouts, as far back as they may say something about a sentinel; given newest first. */
 export function relevantRollouts(rollouts: readonly PastRollout[]): PastRollout[] {
   const isWhole = (one: PastRollout) =>

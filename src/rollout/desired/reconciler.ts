@@ -95,12 +95,11 @@ async function compareNow(
   const { onDrift = "report", listMaxAgeMs = defaultListMaxAgeMs } = fleets.get(fleet);
   const pins = await readPins(fleet);
   const nowMs = Date.now();
-  const isActive = isUnderWay(state) && rolloutId !== null;
   const compared = await store.compare(fleet, {
     pins,
     nowMs,
     staleAfterMs: listMaxAgeMs,
-    active: isActive ? rolloutId : undefined,
+    newest: rolloutId === null ? undefined : { id: rolloutId, hasEnded: !isUnderWay(state) },
   });
   if (compared === null) return null;
   const { drifts, formers } = compared;

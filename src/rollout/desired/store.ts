@@ -11,7 +11,9 @@ import {
   type Drift,
   findDesired,
   findDrift,
+  isBehind,
   type KnownMember,
+  type NewestRollout,
   type PastResult,
   type PastRollout,
   relevantRollouts,
@@ -31,8 +33,8 @@ type CompareTerms = {
   nowMs: number;
   /** A list that is older says nothing about now. */
   staleAfterMs: number;
-  /** The rollout in progress, which has to be in history: else that is behind. */
-  active: string | undefined;
+  /** It has to be in history: else that is behind, as after a restore of Postgres. undefined: there was none. */
+  newest: NewestRollout | undefined;
 };
 
 export type DesiredStore = ReturnType<typeof createDesiredStore>;
@@ -45,9 +47,9 @@ export function createDesiredStore(database: Database) {
         const listedAtMs = await readListTime(transaction, fleet, terms.staleAfterMs);
         if (listedAtMs === null) return null;
         const { rows } = await transaction.query(selectRollouts, [fleet, reconciler, automatic]);
-        const isBehind = terms.active !== undefined && !rows.some(({ id }) => id === terms.active);
-        if (isBehind) return null;
-        const rollouts = relevantRollouts(rows.map(toPast));
+        const past = rows.map(toPast);
+        if (isBehind(past, terms.newest)) return null;
+        const rollouts = relevantRollouts(past);
         const members = await readMembers(transaction, fleet);
         const results = await readResults(transaction, rollouts);
         const known = await readKnown(transaction, fleet);

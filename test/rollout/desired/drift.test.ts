@@ -3,6 +3,7 @@ import {
   type Drift,
   findDesired,
   findDrift,
+  isBehind,
   type KnownMember,
   type PastResult,
   type PastRollout,
@@ -46,6 +47,23 @@ function desiredAfter(
   );
   return findDesired([member(of)], { rollouts, results }).get("gw-1");
 }
+
+describe("isBehind", () => {
+  it.each([
+    ["lacks the newest rollout", "r9", "completed", true],
+    ["lacks the end of the newest rollout", "r2", null, true],
+    ["has the newest rollout with its end", "r2", "completed", false],
+  ] as const)("history that %s", (_, id, outcome, expected) => {
+    expect(isBehind([rollout({ outcome })], { id, hasEnded: true })).toBe(expected);
+  });
+
+  it("history that has a rollout in progress is not behind, nor that of a fleet without any", () => {
+    const history = [rollout({ outcome: null })];
+
+    expect(isBehind(history, { id: "r2", hasEnded: false })).toBe(false);
+    expect(isBehind([], undefined)).toBe(false);
+  });
+});
 
 describe("findDesired", () => {
   it.each([
