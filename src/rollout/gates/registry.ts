@@ -116,10 +116,16 @@ export function withGateReadings(
       const gate = gates.find(({ name }) => name === state.name);
       const found = foundOf.get(state.name) ?? null;
       if (gate === undefined || found === null) return state;
-      const read = { ...kindOf(gate).withFound(state, found), readAt: toIso(atMs) };
+      const readAt = toIso(atMs);
+      const counted = isConclusive(found) && { countedAt: readAt };
+      const read = { ...kindOf(gate).withFound(state, found), readAt, ...counted };
       return withEvaluation(gate, read, atMs);
     }),
   };
+}
+
+function isConclusive(found: Found): boolean {
+  return !("reading" in found) || ["pass", "fail"].includes(found.reading.verdict);
 }
 
 /** `endMs`: when the rollout pauses if it has not passed by then. */
@@ -142,8 +148,9 @@ export function evaluateGates(
     }
     // One that was open takes a reading after a Resume, for which it has all its time again.
     const endMs = Math.max(untilMs, Date.parse(resumedAt) + gate.timeout_seconds * 1_000);
-    const isStale = (state.readAt ?? "") < resumedAt;
-    const stale = { verdict: "pending", reason: "not read since the rollout was resumed" } as const;
+    const isStale = (state.countedAt ?? "") < resumedAt;
+    const reason = "no reading has passed since the rollout was resumed";
+    const stale = { verdict: "pending", reason } as const;
     return [{ ...(isStale ? stale : evaluation), gate, endMs }];
   });
 }
@@ -158,6 +165,6 @@ export function viewGates({ wave, since, gates }: WaveGates): GateStatus {
     checks: gates.flatMap(({ checks = [] }) => checks),
     gates: gates
       .filter(({ kind }) => kind !== "checks")
-      .map(({ count: _c, readAt: _r, checks: _s, confirmed: _f, ...view }) => view),
+      .map(({ count: _c, readAt: _r, countedAt: _a, checks: _s, confirmed: _f, ...view }) => view),
   };
 }

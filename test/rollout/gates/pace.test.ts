@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { dueGates, gateSleepMs } from "#rollout/conditions/gate.ts";
-import type { NamedGate } from "#rollout/gates/contract.ts";
+import type { Facts } from "#rollout/conditions/condition.ts";
+import { dueGates, evaluateGate, gateSleepMs } from "#rollout/conditions/gate.ts";
+import type { NamedGate, WaveGates } from "#rollout/gates/contract.ts";
 import { closeGates, withGateReadings } from "#rollout/gates/registry.ts";
 import { buildHead } from "../../support/rollout/rollout-builders.ts";
 
@@ -45,5 +46,24 @@ describe("the readings of gates", () => {
     const head = { ...passedAt(metrics, nowMs), wait };
 
     expect(gateSleepMs(head, Date.parse(wait.resumedAt))).toBeLessThanOrEqual(0);
+  });
+
+  it.each([
+    ["inconclusive", "wait"],
+    ["pass", "start"],
+  ] as const)("of metrics that are %s after a Resume let the next wave %s", (verdict, action) => {
+    const resumedMs = nowMs + 3_600_000;
+    const { gateStatus } = passedAt(metrics, nowMs);
+    const readings = [{ name: "errors", found: { reading: { at: "", value: "", verdict } } }];
+    const read = withGateReadings(gateStatus as WaveGates, [metrics], {
+      readings,
+      atMs: resumedMs + 1_000,
+    });
+    const wait = { since: "", round: 1, resumedAt: new Date(resumedMs).toISOString() };
+    const head = buildHead({ gates: [metrics], gateStatus: read, wait });
+    const next = { kind: "wave", index: 1 } as const;
+    const facts = { head, next, wave: 0, nowMs: resumedMs + 2_000, windows: [], fleet: null };
+
+    expect(evaluateGate(facts as unknown as Facts).action).toBe(action);
   });
 });
