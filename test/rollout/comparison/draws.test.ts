@@ -24,19 +24,31 @@ it.each([0, 1, 3, 6, 8, 11, 13, 14])("few drawn, or left, have the exact mean: %
   expect(mean).toBeCloseTo(bruteForce(weights, n), 10);
 });
 
-it("the saddle point of 7 of 14 is near the mean over all draws", () => {
-  const mean = logMeanProduct(Float64Array.from(weights), 7);
+it("eight drawn of a region with eight weights at the cut have the exact mean", () => {
+  const burst = Array.from({ length: 18 }, (_, i) => (i < 8 ? 8 : -0.3 * (i % 3)));
 
-  expect(Math.abs(mean - bruteForce(weights, 7))).toBeLessThan(0.02);
+  const mean = logMeanProduct(Float64Array.from(burst), 8);
+
+  expect(mean).toBeCloseTo(bruteForce(burst, 8), 10);
 });
 
 it("the saddle point of a large pool agrees with the recursion at their border", () => {
   const pool = Float64Array.from({ length: 400 }, (_, i) => Math.sin(i * 3.7) * 3);
-  const six = logMeanProduct(pool, 6);
-  const seven = logMeanProduct(pool, 7);
-  const eight = logMeanProduct(pool, 8);
+  const steps = [30, 31, 32, 33].map((n) => logMeanProduct(pool, n + 1) - logMeanProduct(pool, n));
 
-  expect(seven - six).toBeCloseTo(eight - seven, 1);
+  expect(steps[2]).toBeCloseTo(((steps[1] as number) + (steps[3] as number)) / 2, 2);
+});
+
+it("thirty-two drawn at the cut, or left, stay finite and exact", () => {
+  const pool = new Float64Array(64).fill(8);
+
+  expect(logMeanProduct(pool, 32)).toBeCloseTo(256, 8);
+  expect(
+    logMeanProduct(
+      pool.map((w) => -w),
+      32,
+    ),
+  ).toBeCloseTo(-256, 8);
 });
 
 it.each([3, 9])("a weight that is there three times counts like three of it: %i drawn", (n) => {
