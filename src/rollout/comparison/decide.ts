@@ -108,7 +108,10 @@ function describeInconclusive({ ledger, metrics: found, look, missing = "" }: Fi
 }
 
 function describeSize({ drawn, needed }: Look): string {
-  const only = `${count(drawn, "new sentinel")} can only be judged for gross failure`;
+  const only =
+    drawn === 1
+      ? "1 new sentinel can only be judged for gross failure"
+      : `${drawn} new sentinels find great differences only`;
   if (needed === null)
     return `${only}; the fleet has too few requests, or sentinels, for a doubled error rate`;
   return drawn < needed ? `${only}; about ${needed} would be needed for a doubled error rate` : "";

@@ -113,7 +113,7 @@ function answer(fleet: Fleet, wave: Wave, ledger: Ledger): Verdict {
       drawn,
       old: isNew.length - drawn,
       needed,
-      oneSided: findOneSided(fleet.sentinels, members.indices, wave.isNew),
+      oneSided: findOneSided(fleet.sentinels, members, wave.isNew),
     },
   });
 }

@@ -39,20 +39,22 @@ export function chooseMode(
   return draws >= leastDraws ? "exact" : "history";
 }
 
-/** The regions with sentinels of one image only, by name, and if only the new one runs there. */
+/** Returns the regions whose stratum has one image only, by name, and if that is the new one. */
 export function findOneSided(
   sentinels: readonly Pick<ComparedSentinel, "region">[],
-  indices: Int32Array,
+  { stratum, indices }: { stratum: Int32Array; indices: Int32Array },
   isNew: Uint8Array,
 ): { region: string; isNew: boolean }[] {
-  const images = new Map<string, Set<number>>();
+  const images = new Map<number, Set<number>>();
+  const regions = new Map<string, number>();
   for (const i of indices) {
-    const { region } = sentinels[i] as ComparedSentinel;
-    const found = images.get(region) ?? new Set();
-    images.set(region, found.add(isNew[i] as number));
+    const r = stratum[i] as number;
+    const found = images.get(r) ?? new Set();
+    images.set(r, found.add(isNew[i] as number));
+    regions.set((sentinels[i] as ComparedSentinel).region, r);
   }
-  return [...images]
-    .filter(([, found]) => found.size === 1)
-    .map(([region, found]) => ({ region, isNew: found.has(1) }))
+  return [...regions]
+    .filter(([, r]) => images.get(r)?.size === 1)
+    .map(([region, r]) => ({ region, isNew: images.get(r)?.has(1) === true }))
     .toSorted((a, b) => (a.region < b.region ? -1 : 1));
 }

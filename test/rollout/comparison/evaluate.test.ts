@@ -159,6 +159,22 @@ describe("inconclusive", () => {
     expect(found.reason).toContain("regions with one image only say nothing: r0 (new)");
   });
 
+  it("names no region that is compared with other small ones", () => {
+    const history = buildHistory(() => ({}), { drawn: 8, regions: 20 });
+
+    const found = evaluate(history, endOf(2));
+
+    expect(found.verdict).toBe("inconclusive");
+    expect(found.evidence.mode).toBe("exact");
+    expect(found.reason).not.toContain("regions");
+  });
+
+  it("promises no doubled error rate of a few new sentinels, but more than of one", () => {
+    const found = evaluateAt(2, () => ({}), { drawn: 4 });
+
+    expect(found.reason).toMatch(/; 4 new sentinels find great differences only; about \d+ would/);
+  });
+
   it("leaves out sentinels that reported less than half of the window", () => {
     const history = buildHistory(() => ({}));
     const [one] = history.sentinels;
