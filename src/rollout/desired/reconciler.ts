@@ -1,13 +1,21 @@
 /** `RolloutReconciler`: compares a fleet with its desired images, notifies of drift, and converges if the settings say so. */
-import { iface, implement, type ObjectContext } from "@restatedev/restate-sdk";
+import {
+  CancelledError,
+  iface,
+  implement,
+  type ObjectContext,
+  type ObjectSharedContext,
+  TerminalError,
+} from "@restatedev/restate-sdk";
 import type { z } from "zod";
 import { notices, type PostedNotice, topicKey } from "#alerts/contract.ts";
 import { fleetOption } from "#fleet/contract.ts";
 import { signActor } from "#kernel/actor.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
 import { asTerminalError } from "#kernel/restate.ts";
-import { someOf } from "#kernel/text.ts";
+import { cleanText, someOf } from "#kernel/text.ts";
 import {
+  type RolloutProblemCode,
   type RolloutRequest,
   type RolloutStateName,
   rolloutServiceName,
@@ -27,10 +35,17 @@ import {
 } from "./converge.ts";
 import { type DesiredStore, reconciler } from "./store.ts";
 
+/** `refusal`: null: the rollout was started. */
+type Refusal = { image: string; refusal: string | null };
+
 /** One object per fleet, so that one check at a time runs over all workers. A timed job calls it. */
 export const rolloutReconciler = iface.object("vedette.v1.RolloutReconciler", {
   /** Answers with what it found, in words. */
   check: iface.json<Record<string, never>, string>(),
+  /** Starts a rollout, and answers once it has ended or was refused. */
+  converge: iface.shared.json<RolloutRequest, null>(),
+  /** Stores why the last rollout was refused. */
+  recordRefusal: iface.json<Refusal, null>(),
 });
 
 /** The call of a check, for the timed job. */
@@ -66,7 +81,11 @@ const retryForMs = 60_000;
 
 export function createReconciler(parts: ReconcilerParts) {
   return implement(rolloutReconciler, {
-    handlers: { check: (ctx) => check(ctx, parts) },
+    handlers: {
+      check: (ctx) => check(ctx, parts),
+      converge: (ctx, request) => converge(ctx, request, parts.actorKey),
+      recordRefusal,
+    },
     options: { ingressPrivate: true, journalRetention: 0, asTerminalError },
   });
 }
@@ -80,9 +99,22 @@ async function check(ctx: ObjectContext, parts: ReconcilerParts): Promise<string
   if (found === null) return "not known now";
   await announce(ctx, { ...found, state });
   ctx.set("tries", found.tries);
-  if (found.request !== undefined) start(ctx, found.request, parts.actorKey);
-  const held = found.held === 0 ? "" : `, ${found.held} held`;
-  return `${found.count} drifted${held}${found.request === undefined ? "" : ", converging"}`;
+  if (found.count === 0) ctx.clear("refusal");
+  const refusal = found.count === 0 ? null : await ctx.get<string>("refusal");
+  if (found.request !== undefined) {
+    ctx.sendClient(rolloutReconciler, ctx.key).converge(found.request);
+  }
+  return describeCheck(found, refusal);
+}
+
+function describeCheck({ count, held, request }: Check, refusal: string | null): string {
+  const parts = [
+    `${count} drifted`,
+    ...(held === 0 ? [] : [`${held} held`]),
+    ...(request === undefined ? [] : ["converging"]),
+    ...(refusal === null ? [] : [`the last rollout was refused: ${refusal}`]),
+  ];
+  return parts.join(", ");
 }
 
 type Before = { state: RolloutStateName; rolloutId: string | null; tries: TriesByImage };
@@ -164,14 +196,18 @@ function composeDrift({
 type RolloutNote = { id: string; fleet: string; event: ChannelEvent };
 
 /** Calls the public handler in a signed name, as the gateway does: the rollout is one like any other. */
-function start(ctx: ObjectContext, request: RolloutRequest, key: Uint8Array): void {
+async function converge(
+  ctx: ObjectSharedContext,
+  request: RolloutRequest,
+  key: Uint8Array,
+): Promise<null> {
   const body = JSON.stringify(request);
   const target = `${rolloutServiceName}/${ctx.key}/Rollout`;
   ctx.console.info("converging drifted sentinels", {
     image: request.image,
     ids: request.only?.ids,
   });
-  ctx.genericSend({
+  const call = ctx.genericCall({
     service: rolloutServiceName,
     key: ctx.key,
     method: "Rollout",
@@ -181,4 +217,52 @@ function start(ctx: ObjectContext, request: RolloutRequest, key: Uint8Array): vo
       ...signActor(reconciler, { target, body }, key),
     },
   });
+  const refusal = await refusalOf(call);
+  ctx.sendClient(rolloutReconciler, ctx.key).recordRefusal({ image: request.image, refusal });
+  return null;
+}
+
+/** null: it was started, or somebody else's was at that moment. */
+async function refusalOf(call: Promise<unknown>): Promise<string | null> {
+  try {
+    await call;
+    return null;
+  } catch (error) {
+    if (!(error instanceof TerminalError) || error instanceof CancelledError) throw error;
+    const isBusy = error.metadata?.["code"] === ("illegal_operation" satisfies RolloutProblemCode);
+    return isBusy ? null : error.message;
+  }
+}
+
+/** Notifies of each refusal once, however often it comes: a gate whose check is gone, or CI, lasts until somebody acts. */
+async function recordRefusal(ctx: ObjectContext, { image, refusal }: Refusal): Promise<null> {
+  const { key: fleet } = ctx;
+  if (refusal === null) {
+    ctx.clear("refusal");
+    return null;
+  }
+  ctx.console.warn("drifted sentinels not brought back", { fleet, detail: refusal });
+  if ((await ctx.get<string>("refusal")) === refusal) return null;
+  ctx.set("refusal", refusal);
+  const id = `drift-${ctx.rand.uuidv4()}`;
+  const topic = topicKey("sentinel_rollout", fleet === singletonKey ? undefined : fleet);
+  ctx.sendClient(notices, topic).post(composeRefusal({ id, fleet, image, refusal }));
+  return null;
+}
+
+type Refused = { id: string; fleet: string; image: string; refusal: string };
+
+function composeRefusal({ id, fleet, image, refusal }: Refused): z.infer<typeof PostedNotice> {
+  const of = fleet === singletonKey ? "" : ` (${fleet})`;
+  return {
+    id: `${id}#refused`,
+    title: `Drifted sentinels cannot be brought back${of}`,
+    tone: "danger",
+    lines: [
+      `Their rollout was refused: ${cleanText(refusal, 1_000)}`,
+      `It is tried again later. To bring them back by hand: vedette fleet drift${fleetOption(fleet)}, then a rollout of those ids.`,
+    ],
+    fields: [{ name: "Image", value: shortenImage(image) }],
+    rollout: { id, fleet, event: "drift found" } satisfies RolloutNote,
+  };
 }

@@ -8,17 +8,25 @@ import { waitFor } from "../../../support/wait-for.ts";
 
 let bench: RolloutBench;
 let onDrift: OnDrift;
+let off: string[];
 const events: string[] = [];
+const titles: string[] = [];
 
 beforeEach(async () => {
   onDrift = "report";
+  off = [];
   events.length = 0;
+  titles.length = 0;
   bench = await startRolloutBench({
     size: 6,
     onDrift: () => onDrift,
+    whyOff: () => off,
     chat: {
       send: async (_, message) => {
-        if (message.kind === "notice") events.push(message.notice.rollout?.event ?? "");
+        if (message.kind === "notice") {
+          events.push(message.notice.rollout?.event ?? "");
+          titles.push(message.notice.title);
+        }
         return { kind: "accepted" };
       },
     },
@@ -134,6 +142,21 @@ it("a sentinel that fails when it is brought back is not tried again at once", a
 
   expect(bench.fleet.applied.filter(({ image }) => image === imageV2)).toHaveLength(1);
   expect((await readDrift()).sentinels).toMatchObject([{ id: "s02", why: "failed" }]);
+});
+
+it("people are notified when the rollout that brings sentinels back is refused, and the check says why", async () => {
+  await complete({ gate: { checks: ["liveness"] } });
+  onDrift = "converge";
+  off = ["PROBE_KEY"];
+  bench.fleet.run("s02", imageV1);
+
+  expect(await checkTwice()).toBe("1 drifted, converging");
+
+  const isRefused = () => titles.includes("Drifted sentinels cannot be brought back");
+  await waitFor(isRefused, { withinMs: 20_000, what: "the message of the refusal" });
+  expect(await bench.checkDrift()).toMatch(
+    /^1 drifted, the last rollout was refused: .*liveness is off/,
+  );
 });
 
 it("nothing is converged while a rollout is paused", async () => {
