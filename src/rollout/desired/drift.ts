@@ -68,6 +68,40 @@ export function findDesired(
   return desired;
 }
 
+/** Reads what these rollouts did to these sentinels. */
+export type ReadResults = (
+  rollouts: readonly PastRollout[],
+  members: readonly KnownMember[],
+) => Promise<PastResults>;
+
+/** Few older rollouts are read of a sentinel about which a newer one says something: all of 50 would be millions of results. */
+const readUpTo = [1, 5, Number.POSITIVE_INFINITY];
+
+/** The same as `findDesired`, with results that are read as far back as is needed. */
+export async function readDesired(
+  members: readonly KnownMember[],
+  { rollouts, read }: { rollouts: readonly PastRollout[]; read: ReadResults },
+): Promise<Map<string, Desired>> {
+  const open = rollouts.filter(({ outcome }) => outcome === null);
+  const inProgress = await read(open, members);
+  const isTaken = ({ id }: KnownMember) =>
+    open.some((one) => isInWave(inProgress.get(one.id)?.get(id)));
+  let undecided = members.filter((member) => !isTaken(member));
+  const results = new Map(inProgress);
+  const desired = new Map<string, Desired>();
+  for (const upTo of readUpTo) {
+    const newer = rollouts.slice(0, upTo);
+    const unread = newer.filter(({ id }) => !results.has(id));
+    const found = undecided.length === 0 ? new Map() : await read(unread, undecided);
+    for (const { id } of unread) results.set(id, found.get(id) ?? new Map());
+    for (const [id, one] of findDesired(undecided, { rollouts: newer, results })) {
+      desired.set(id, one);
+    }
+    undecided = undecided.filter(({ id }) => !desired.has(id));
+  }
+  return desired;
+}
+
 function desiredOf(
   member: KnownMember,
   rollouts: readonly PastRollout[],

@@ -9,13 +9,14 @@ import type { Listed } from "#rollout/row-store.ts";
 import type { FormerRollout, HeldDrift } from "./converge.ts";
 import {
   type Drift,
-  findDesired,
   findDrift,
   isBehind,
   type KnownMember,
   type NewestRollout,
   type PastResult,
   type PastRollout,
+  type ReadResults,
+  readDesired,
   relevantRollouts,
 } from "./drift.ts";
 
@@ -51,9 +52,9 @@ export function createDesiredStore(database: Database) {
         if (isBehind(past, terms.newest)) return null;
         const rollouts = relevantRollouts(past);
         const members = await readMembers(transaction, fleet);
-        const results = await readResults(transaction, rollouts);
+        const read = createReadResults(transaction);
+        const desired = await readDesired(members, { rollouts, read });
         const known = await readKnown(transaction, fleet);
-        const desired = findDesired(members, { rollouts, results });
         const found = findDrift(desired, members, { known, listedAtMs });
         const drifts = withHolds(found, { members, ...terms });
         await writeDrifts(transaction, fleet, drifts);
@@ -127,14 +128,18 @@ async function readMembers(transaction: pg.PoolClient, fleet: string): Promise<K
   return rows.map(({ joined_at, ...member }) => ({ ...member, joinedAtMs: joined_at.getTime() }));
 }
 
-async function readResults(transaction: pg.PoolClient, rollouts: readonly PastRollout[]) {
-  const { rows } = await transaction.query(selectResults, [rollouts.map(({ id }) => id)]);
-  const results = new Map<string, Map<string, PastResult>>();
-  for (const { rollout_id, sentinel_id, outcome, previous_image: previousImage } of rows) {
-    const byId = results.get(rollout_id) ?? new Map<string, PastResult>();
-    results.set(rollout_id, byId.set(sentinel_id, { outcome, previousImage }));
-  }
-  return results;
+function createReadResults(transaction: pg.PoolClient): ReadResults {
+  return async (rollouts, members) => {
+    const results = new Map<string, Map<string, PastResult>>();
+    if (rollouts.length === 0) return results;
+    const given = [rollouts, members].map((rows) => rows.map(({ id }) => id));
+    const { rows } = await transaction.query(selectResults, given);
+    for (const { rollout_id, sentinel_id, outcome, previous_image: previousImage } of rows) {
+      const byId = results.get(rollout_id) ?? new Map<string, PastResult>();
+      results.set(rollout_id, byId.set(sentinel_id, { outcome, previousImage }));
+    }
+    return results;
+  };
 }
 
 async function readKnown(transaction: pg.PoolClient, fleet: string): Promise<Map<string, Drift>> {
@@ -218,7 +223,7 @@ const selectMembers = `
 // Without those that the request has left out: of them the rollout says nothing.
 const selectResults = `
   SELECT rollout_id, sentinel_id, outcome, previous_image FROM rollout_sentinels
-  WHERE rollout_id = ANY($1)
+  WHERE rollout_id = ANY($1) AND sentinel_id = ANY($2)
     AND (outcome IS DISTINCT FROM 'left_out' OR starts_with(reason, 'pin '))`;
 
 const insertDrifts = `

@@ -7,6 +7,7 @@ import {
   type KnownMember,
   type PastResult,
   type PastRollout,
+  readDesired,
   relevantRollouts,
 } from "#rollout/desired/drift.ts";
 
@@ -62,6 +63,45 @@ describe("isBehind", () => {
 
     expect(isBehind(history, { id: "r2", hasEnded: false })).toBe(false);
     expect(isBehind([], undefined)).toBe(false);
+  });
+});
+
+describe("readDesired", () => {
+  const ids = ["gw-0", "gw-1", "gw-2", "gw-3"];
+  const members = ids.map((id) => member({ id }));
+  const covers = (id: string, over: Partial<PastRollout> = {}) =>
+    rollout({ policy: { only: { ids: [id] } }, ...over });
+  const ofAll = (outcome: string | null) =>
+    new Map(ids.map((id) => [id, { outcome, previousImage: v1 }]));
+  /** r0 is in progress and has gw-0; each of r1 to r8 is about one sentinel; r9 is about all. */
+  const rollouts = [
+    covers("gw-0", { id: "r0", outcome: null }),
+    ...Array.from({ length: 8 }, (_, i) => covers(`gw-${1 + (i % 2)}`, { id: `r${i + 1}` })),
+    rollout({ id: "r9", image: v3 }),
+  ];
+  const results = new Map([
+    ["r0", new Map([["gw-0", { outcome: null, previousImage: v1 }]])],
+    ["r1", new Map([["gw-1", { outcome: "succeeded", previousImage: v1 }]])],
+    ["r2", new Map([["gw-2", { outcome: "failed", previousImage: v1 }]])],
+    ["r9", ofAll("succeeded")],
+  ]);
+
+  it("finds what all results would say, and reads no older ones of a sentinel that has an answer", async () => {
+    const asked: [string[], string[]][] = [];
+    const read = async (of: readonly PastRollout[], who: readonly KnownMember[]) => {
+      asked.push([of.map(({ id }) => id), who.map(({ id }) => id)]);
+      return new Map(
+        of.map(({ id }) => [
+          id,
+          new Map([...(results.get(id) ?? [])].filter(([one]) => who.some((m) => m.id === one))),
+        ]),
+      );
+    };
+
+    const desired = await readDesired(members, { rollouts, read });
+
+    expect(desired).toEqual(findDesired(members, { rollouts, results }));
+    expect(asked.at(-1)).toEqual([["r5", "r6", "r7", "r8", "r9"], ["gw-3"]]);
   });
 });
 
