@@ -6,7 +6,6 @@ import { ChecksPage } from "./pages/checks.tsx";
 import { FleetPage } from "./pages/fleet.tsx";
 import { HistoryPage } from "./pages/history.tsx";
 import { KeysPage } from "./pages/keys.tsx";
-import { PastRolloutPage } from "./pages/past-rollout.tsx";
 import { PinsPage } from "./pages/pins.tsx";
 import { PromotionsPage } from "./pages/promotions.tsx";
 import { RolloutPage } from "./pages/rollout.tsx";
@@ -33,18 +32,23 @@ const twoBelow = (start: string) => (path: string) =>
   path.startsWith(start) && path.slice(start.length).includes("/");
 const at = (wanted: string) => (path: string) => path === wanted;
 
-/** Loaded when it is opened: few are, and nobody begins there. */
-function Compare() {
-  const [Page, setPage] = useState<FunctionComponent>();
-  const [error, setError] = useState<string>();
-  useEffect(() => {
-    import("./pages/compare.tsx").then(
-      ({ ComparePage }) => setPage(() => ComparePage),
-      () => setError("The page is not loaded: reload it."),
-    );
-  }, []);
-  return Page === undefined ? <Waiting error={error} /> : <Page />;
+/** A page that is loaded when it is opened: few are, and nobody begins there. */
+function later(load: () => Promise<FunctionComponent>): FunctionComponent {
+  return () => {
+    const [Page, setPage] = useState<FunctionComponent>();
+    const [error, setError] = useState<string>();
+    useEffect(() => {
+      load().then(
+        (loaded) => setPage(() => loaded),
+        () => setError("The page is not loaded: reload it."),
+      );
+    }, []);
+    return Page === undefined ? <Waiting error={error} /> : <Page />;
+  };
 }
+
+const Compare = later(async () => (await import("./pages/compare.tsx")).ComparePage);
+const PastRollout = later(async () => (await import("./pages/past-rollout.tsx")).PastRolloutPage);
 
 export const routes: readonly Route[] = [
   { title: "Rollout", section: "rollout", nav: "/", matches: at("/"), Page: RolloutPage },
@@ -75,7 +79,7 @@ export const routes: readonly Route[] = [
     Page: HistoryPage,
   },
   { title: "Two rollouts", section: "history", matches: twoBelow("/history/"), Page: Compare },
-  { title: "Past rollout", section: "history", matches: below("/history/"), Page: PastRolloutPage },
+  { title: "Past rollout", section: "history", matches: below("/history/"), Page: PastRollout },
   { title: "Checks", section: "checks", nav: "/checks", matches: at("/checks"), Page: ChecksPage },
   {
     title: "Alert routes",
