@@ -151,7 +151,7 @@ function count(
     ofRegion,
   }: { minutes: number; phase: number; newFrom: number; ofRegion: Bursts },
 ) {
-  const { requests = 300, weekly = false, oldErrors = 0.001 } = scenario;
+  const { requests = 500, weekly = false, oldErrors = 0.001 } = scenario;
   const own = {
     load: requests * Math.exp((weekly ? 0.8 : 0.3) * random.normal()),
     errors: oldErrors * Math.exp((weekly ? 0.6 : 0.2) * random.normal()),
