@@ -130,11 +130,17 @@ export const Gates = z
   .array(Gate)
   .min(1)
   .max(10)
+  .refine(haveOwnNames, { error: "must not give two gates the same name" })
   .meta({
     title: "Gates",
     description: "The next wave waits until each of these has passed.",
     examples: [[{ kind: "checks", checks: ["liveness"], clean_runs: 3 }]],
   });
+
+function haveOwnNames(gates: readonly Gate[]): boolean {
+  const names = gates.flatMap(({ name }) => name ?? []);
+  return new Set(names).size === names.length;
+}
 
 /** A gate of a rollout: each has a name of its own. */
 export type NamedGate = Gate & { name: string };

@@ -40,10 +40,19 @@ export function gatesOf({
     ...(gate === undefined ? [] : [{ kind: "checks", ...gate } as const]),
     ...gates,
   ];
-  return rows.map((row, index) => {
-    const nth = rows.slice(0, index).filter(({ kind }) => kind === row.kind).length + 1;
-    return { ...row, name: row.name ?? (nth === 1 ? row.kind : `${row.kind}-${nth}`) };
+  const taken = new Set(rows.flatMap(({ name }) => name ?? []));
+  return rows.map((row) => {
+    const name = row.name ?? freeName(row.kind, taken);
+    taken.add(name);
+    return { ...row, name };
   });
+}
+
+/** The kind, or with the first number that no other gate has. */
+function freeName(kind: GateKindName, taken: ReadonlySet<string>): string {
+  let name: string = kind;
+  for (let nth = 2; taken.has(name); nth += 1) name = `${kind}-${nth}`;
+  return name;
 }
 
 /** Lists the API checks that these gates wait for; null: none does. */
