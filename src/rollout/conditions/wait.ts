@@ -142,10 +142,9 @@ export function withoutWait(head: RolloutHead): RolloutHead | undefined {
   if (head.wait === undefined || waitingFor === undefined) return undefined;
   const { wait = head.wait } = withoutReason(head);
   const { soakUntil: _s, ...unsoaked } = wait;
-  const { gateStatus: _g, ...gateless } = head;
   const skipped: Record<WaitReason, RolloutHead | undefined> = {
     soak: { ...head, wait: unsoaked },
-    gate: { ...gateless, wait },
+    gate: withoutGates({ ...head, wait }),
     approval: undefined,
     window:
       head.wait.isForStart === true
@@ -153,6 +152,16 @@ export function withoutWait(head: RolloutHead): RolloutHead | undefined {
         : { ...head, wait: { ...wait, skipsWindows: true as const } },
   };
   return skipped[waitingFor];
+}
+
+/** The head with no gates but those that people confirm; undefined: it waits for these alone. */
+function withoutGates({ gateStatus, ...head }: RolloutHead): RolloutHead | undefined {
+  const pending = gateStatus?.gates.filter(({ verdict }) => verdict !== "pass") ?? [];
+  const gates = pending.filter(({ kind }) => kind === "pause");
+  if (gateStatus === undefined || gates.length === 0) return head;
+  return gates.length < pending.length
+    ? { ...head, gateStatus: { ...gateStatus, gates } }
+    : undefined;
 }
 
 /** The head that waits for nothing any more, but knows what was skipped until the next thing starts. */

@@ -164,6 +164,8 @@ export async function skip(
 }
 
 function notSkippable({ wait }: RolloutHead): string {
+  if (wait?.waitingFor === "gate")
+    return "it waits for a confirmation, which cannot be skipped; Approve with the gate's name gives it";
   return wait?.waitingFor === "approval"
     ? "it waits for an approval, which cannot be skipped; Approve gives it"
     : "it waits for nothing that can be skipped";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { evaluateGate } from "#rollout/conditions/gate.ts";
-import { beginWait } from "#rollout/conditions/wait.ts";
+import { beginWait, withoutWait } from "#rollout/conditions/wait.ts";
 import type { NamedGate } from "#rollout/gates/contract.ts";
 import { closeGates, withConfirmation } from "#rollout/gates/registry.ts";
 import { buildHead, buildWave } from "../../support/rollout/rollout-builders.ts";
@@ -55,6 +55,30 @@ describe("a gate that waits for a confirmation", () => {
     expect(
       once && withConfirmation(once, [gate], { name: "sign-off", by: "ben", nowMs }),
     ).toBeUndefined();
+  });
+
+  it("is not opened by a Skip, which opens the others", () => {
+    const pause = pauseGate("pause");
+    const checks: NamedGate = {
+      ...{
+        kind: "checks",
+        name: "checks",
+        checks: ["liveness"],
+        clean_runs: 1,
+        timeout_seconds: 60,
+      },
+    };
+    const waiting = (gates: NamedGate[]) =>
+      buildHead({
+        ...{ gates, gateStatus: closeGates(gates, 1, nowMs) },
+        wait: { since: "", round: 1, waitingFor: "gate", reason: "waits" },
+      });
+
+    expect(withoutWait(waiting([checks, pause]))?.gateStatus?.gates).toMatchObject([
+      { name: "sign-off", verdict: "pending" },
+    ]);
+    expect(withoutWait(waiting([checks]))?.gateStatus).toBeUndefined();
+    expect(withoutWait(waiting([pause]))).toBeUndefined();
   });
 
   it("does not close after the last wave", () => {
