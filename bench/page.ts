@@ -83,9 +83,10 @@ const headlines: Record<string, (read: Read) => string> = {
 const comparisons: ((read: Read) => string)[] = [
   (read) => {
     const each = (engine: string) => read("peers", `a sentinel: ${engine}`);
+    const workflows = [each("DBOS, a queue"), each("DBOS, a workflow each")].sort();
     return (
       `Rollouts (\`bench:peers\`, 5,000 sentinels): Vedette ${each("Vedette")} ms each, DBOS ${each("DBOS, a step each")} ` +
-      `ms as steps of one workflow and ${each("DBOS, a queue")} to ${each("DBOS, a workflow each")} ms as a workflow each, ` +
+      `ms as steps of one workflow and ${workflows.join(" to ")} ms as a workflow each, ` +
       `BullMQ ${each("BullMQ, a job each")} ms. BullMQ has no durable waits, no one deploy at a time per sentinel, no ` +
       "waves and no Cancel."
     );
@@ -167,6 +168,7 @@ const reasons: readonly { bench: string; figure: string; reason: string }[] = [
     reason:
       "measured before alerts had an owner in Postgres alone; `bench:pings` has the same since",
   },
+  { bench: "monitors", figure: "the list is shown after", reason: "a tenth at most" },
   {
     bench: "pings",
     figure: "a ping of a burst, CPU of all processes",
