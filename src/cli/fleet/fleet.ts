@@ -1,5 +1,5 @@
 /** The commands on a fleet's desired images. Each returns its exit code. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { connect } from "#cli/connection.ts";
 import { type GlobalOptions, ofFleet } from "#cli/options.ts";
 import { complain, printAnswer } from "#cli/print.ts";
@@ -45,9 +45,7 @@ type HoldOptions = GlobalOptions & Selector & { reason: string };
 export async function hold(options: HoldOptions): Promise<number> {
   const { reason, fleet = defaultFleet } = options;
   const held = selectorOf(options) ?? { whole_fleet: true as const };
-  const digest = createHash("sha256")
-    .update(JSON.stringify([fleet, held]))
-    .digest("hex");
+  const digest = hash("sha256", JSON.stringify([fleet, held]), "hex");
   const pin = { id: `hold-${digest.slice(0, 8)}`, fleet, ...held, reason };
   const added = await connect(options).call(`${pinsName}/Add`, pin, pinHandlers.Add.output);
   printAnswer(

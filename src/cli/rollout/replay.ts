@@ -1,21 +1,19 @@
 /** `vedette rollout replay`: what another policy would have done with past rollouts. */
-import { readFileSync, statSync } from "node:fs";
 import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
 import { printAnswer, usageError } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
-import { parseYaml } from "#kernel/documents.ts";
-import { faultLines } from "#kernel/faults.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { formatDuration } from "#kernel/time.ts";
 import { stateWords } from "#kernel/words.ts";
 import {
-  ReplayPolicy,
+  type ReplayPolicy,
   type ReplayResult,
   replayHandlers,
   replayName,
 } from "#rollout/replay/contract.ts";
+import { readPolicyFile } from "./request-file.ts";
 
 type Options = GlobalOptions & { policy: string; last?: number };
 
@@ -23,7 +21,7 @@ export async function replayRollouts(id: string | undefined, options: Options): 
   const { last, json } = options;
   if ((id === undefined) === (last === undefined))
     throw usageError("name one rollout by its id (vedette rollout history), or use --last");
-  const policy = readPolicy(options.policy);
+  const policy = readPolicyFile(options.policy);
   const connection = connect(options);
   if (id !== undefined)
     return printAnswer(await replayOne(connection, id, policy), json, reportReplay);
@@ -47,29 +45,6 @@ type Refused = { rollout_id: string; image: string; detail: string };
 function replayOne(connection: Connection, rollout_id: string, policy: ReplayPolicy) {
   const { output } = replayHandlers.Replay;
   return connection.call(`${replayName}/Replay`, { rollout_id, policy }, output);
-}
-
-const mostBytes = 65_536;
-
-/** YAML, of which JSON is a part. */
-function readPolicy(file: string): ReplayPolicy {
-  if (statSync(file).size > mostBytes) throw usageError(`${file}: has more than 64 KiB`);
-  const read = ReplayPolicy.safeParse(parsed(file) ?? {});
-  if (read.success) return read.data;
-  throw usageError(
-    faultLines(read.error, "")
-      .map((line) => `${file}: ${line}`)
-      .join("\n"),
-  );
-}
-
-function parsed(file: string): unknown {
-  const text = readFileSync(file, "utf8");
-  try {
-    return parseYaml(text);
-  } catch (error) {
-    throw usageError(`${file}: is neither YAML nor JSON: ${(error as Error).message}`);
-  }
 }
 
 /** Describes one replay in sentences. */

@@ -14,10 +14,10 @@ import { CheckGate } from "#rollout/gates/contract.ts";
 import type { Approvals, OnFailure, Policy } from "#rollout/policy-contract.ts";
 import type { Limit } from "#rollout/values-contract.ts";
 import { callAndPoll, exitCodeOf, isStopped, poll, type StartCall } from "./follow.ts";
-import { readGatesFile } from "./gates-file.ts";
 import { createProgress, type Progress, planOf, sizesOf } from "./progress.ts";
 import { reportHistory, reportRollback, reportStatus, withFleetOption } from "./report.ts";
 import { reportPlan } from "./report-plan.ts";
+import { readGatesFile } from "./request-file.ts";
 
 // Detaching from a rollout that is followed: the rollout continues.
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { readGatesFile } from "#cli/rollout/gates-file.ts";
+import { readGatesFile } from "#cli/rollout/request-file.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 
 function write(text: string): string {
