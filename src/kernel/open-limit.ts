@@ -1,4 +1,5 @@
-/** Limits the calls that each caller has open at a time: thousands would hold up a Cancel, or everybody else's pages. */
+/** Limits the calls that each caller has open at a time, or makes in a second: thousands would hold up everybody else. */
+import { LRUCache } from "lru-cache";
 import { ProblemError } from "./problem.ts";
 
 type OpenCall = {
@@ -35,5 +36,19 @@ export function createOpenLimit({ heldMs, most = 100, of = "reads" }: Limit) {
     const end = () => count(key, -1);
     const endLater = () => void setTimeout(end, heldMs).unref();
     return call().finally(() => (isSent || signal?.aborted ? endLater() : end()));
+  };
+}
+
+/** Returns a function that counts by name, and is true for what comes after `most` in one second. */
+export function createPaceLimit(
+  most: number,
+  names = 1_000,
+): (name: string, count?: number) => boolean {
+  const counts = new LRUCache<string, { sum: number }>({ max: names, ttl: 1_000 });
+  return (name, count = 1) => {
+    const known = counts.get(name) ?? { sum: 0 };
+    if (known.sum === 0) counts.set(name, known);
+    known.sum += count;
+    return known.sum > most;
   };
 }

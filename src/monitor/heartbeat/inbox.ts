@@ -2,10 +2,12 @@
  * Takes pings into Postgres, written together with those of others. The success of a heartbeat that is ok only moves
  * its deadline: one row's update. All other pings wait in `heartbeat_pings`, and the heartbeat is decided at once.
  */
+
 import { LRUCache } from "lru-cache";
 import { inTime } from "#kernel/async.ts";
 import type { Database, Queries } from "#kernel/database.ts";
 import { createGroups, createJointWrites } from "#kernel/groups.ts";
+import { createPaceLimit } from "#kernel/open-limit.ts";
 import { aheadInSql } from "#kernel/time.ts";
 import type { Heartbeat, Ping } from "#monitor/contract.ts";
 import { refuseTaken } from "#monitor/operations/rules.ts";
@@ -32,14 +34,7 @@ export type Inbox = ReturnType<typeof createInbox>;
 
 export function createInbox({ database, recordPings, decide }: Parts) {
   const known = new LRUCache<string, true>({ max: rememberedTokens });
-  const counts = new LRUCache<string, { pings: number }>({ max: rememberedTokens, ttl: 1_000 });
-  /** True if this token has sent too many within a second. */
-  const isFlood = (token: string) => {
-    const count = counts.get(token) ?? { pings: 0 };
-    if (count.pings === 0) counts.set(token, count);
-    count.pings += 1;
-    return count.pings > mostEachSecond;
-  };
+  const isFlood = createPaceLimit(mostEachSecond, rememberedTokens);
   const receive = createGroups((pings: readonly ReceivedPing[]) => receiveAll(database, pings), {
     paceMs: pingPaceMs,
     fullAt: paceEndsAt,

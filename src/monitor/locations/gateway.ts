@@ -1,7 +1,7 @@
 /** The door of control for runners at further locations: they fetch their work and report results. */
 import { createHash } from "node:crypto";
 import type { FastifyPluginAsync, FastifyRequest } from "fastify";
-import { LRUCache } from "lru-cache";
+import { createPaceLimit } from "#kernel/open-limit.ts";
 import { invariant, ProblemError } from "#kernel/problem.ts";
 import { type OwnService, seenFromElsewhere } from "#kernel/reach.ts";
 import type { ApiCheck, CheckResult } from "#monitor/contract.ts";
@@ -80,12 +80,9 @@ export function createRunnerDoor(parts: Parts) {
 
 /** Counts what a location sends; throws a 429 for more than `most` in a second. */
 function limitPace(most: number): (location: string, count?: number) => void {
-  const counts = new LRUCache<string, { sum: number }>({ max: 1_000, ttl: 1_000 });
-  return (location, count = 1) => {
-    const known = counts.get(location) ?? { sum: 0 };
-    if (known.sum === 0) counts.set(location, known);
-    known.sum += count;
-    if (known.sum <= most) return;
+  const isOver = createPaceLimit(most);
+  return (location, count) => {
+    if (!isOver(location, count)) return;
     const detail = `the runner at ${location} sends too much: try again in a second`;
     throw new ProblemError({ status: 429, code: "too_many_calls", detail });
   };

@@ -36,6 +36,11 @@ type Row = { id: string; clean_runs: number; failed_run: GateReport["failedRun"]
 /** The tick of the last decided run; null: none is, or the row is of a heartbeat. */
 const decidedAt = "to_timestamp((s.row->'state'->>'decidedRunMs')::bigint / 1000.0)";
 
+/** A failed row of `check_results` as a report has it. */
+export const failureJson = `jsonb_build_object(
+  'at', to_char(scheduled_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+  'location', location, 'reason', coalesce(reason, 'failed'), 'status', status, 'duration_ms', duration_ms)`;
+
 const selectRuns = `
   WITH runs AS (
     SELECT check_id, scheduled_at, bool_and(grade = 'ok') AS is_ok,
@@ -49,9 +54,7 @@ const selectRuns = `
       WHERE runs.check_id = wanted.id AND is_ok
         AND scheduled_at <= ${decidedAt}
     ) AS clean_runs, (
-      SELECT jsonb_build_object('at', to_char(r.scheduled_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-        'location', r.location, 'reason', coalesce(r.reason, 'failed'), 'status', r.status,
-        'duration_ms', r.duration_ms)
+      SELECT ${failureJson}
       FROM runs JOIN check_results r USING (check_id, scheduled_at)
       LEFT JOIN check_states s ON s.id = r.check_id
       WHERE r.check_id = wanted.id AND failed > 0 AND failed * 100 >= $3::integer * results

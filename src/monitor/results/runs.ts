@@ -1,6 +1,6 @@
 /** Reads the runs of checks in a past time, as the gate of a rollout would have counted them. */
 import type { Database } from "#kernel/database.ts";
-import type { GateReport } from "./gate.ts";
+import { failureJson, type GateReport } from "./gate.ts";
 
 export type PastRun = {
   check: string;
@@ -37,10 +37,7 @@ const selectRuns = `
     ${msOf("max(started_at + make_interval(secs => duration_ms / 1000))")} AS "decidedMs",
     bool_and(grade = 'ok') AS "isClean",
     CASE WHEN count(*) FILTER (WHERE grade = 'failed') * 100 >= greatest(1, $4::integer * count(*))
-      THEN (array_agg(jsonb_build_object(
-        'at', to_char(scheduled_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-        'location', location, 'reason', coalesce(reason, 'failed'), 'status', status,
-        'duration_ms', duration_ms) ORDER BY location) FILTER (WHERE grade = 'failed'))[1]
+      THEN (array_agg(${failureJson} ORDER BY location) FILTER (WHERE grade = 'failed'))[1]
       END AS failure
   FROM check_results
   WHERE check_id = ANY ($1) AND scheduled_at BETWEEN $2 AND $3 AND location <> 'ping'
