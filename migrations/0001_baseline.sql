@@ -98,13 +98,11 @@ CREATE TABLE rollouts (
   -- What showed at the start that the image has passed CI; null: nothing was asked for.
   ci               jsonb,
   fleet            text NOT NULL DEFAULT 'singleton',
-  -- The checks of the gate between the waves: what is shown beside its past first; null: it has none.
-  gate_checks      text[],
   -- The last readings of the gates before the newest of its waves that had some; null: none had.
   gate             jsonb,
   -- How many sentinels have failed, also after a rollback has put them back.
   failed_before    integer NOT NULL DEFAULT 0,
-  -- For replays: the gates as they were asked for, and how many sentinels the fleet had; null: none, or not known.
+  -- The gates as they were asked for, and how many sentinels the fleet had; null: none, or not known.
   gates            jsonb,
   fleet_size       integer
 );
@@ -194,7 +192,7 @@ CREATE TABLE fleet_drift (
   -- When the list was requested that showed it first, and whether a later one has shown the same.
   since         timestamptz NOT NULL,
   is_confirmed  boolean NOT NULL,
-  -- Whether a pin keeps rollouts off it.
+  -- True if a pin keeps rollouts off it.
   is_held       boolean NOT NULL
 );
 

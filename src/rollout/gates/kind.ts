@@ -70,7 +70,7 @@ export type WaveFacts = {
 /** `attempt`: the number of the reading, from 1; the same when a reading is repeated. */
 export type AttemptFacts = WaveFacts & { attempt: number };
 
-/** What was read: a reading with its verdict, or reports of checks. */
+/** The result of one read: a reading with its verdict, or reports of checks. */
 export type Found = { reading: Reading } | { reports: CheckReport[] };
 
 /** `reason`: in words, without the gate's name. `rollsBack`: a rollback follows, whatever `on_failure` says. */

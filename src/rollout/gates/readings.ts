@@ -1,4 +1,4 @@
-/** What gates that count readings have in common. Pure. */
+/** Records readings of the gates that count them. Pure. */
 import type { GateState, Reading } from "./contract.ts";
 import type { Found } from "./kind.ts";
 

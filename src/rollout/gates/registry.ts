@@ -55,10 +55,9 @@ function freeName(kind: GateKindName, taken: ReadonlySet<string>): string {
   return name;
 }
 
-/** Lists the API checks that these gates wait for; null: none does. */
-export function checksOf(gates: readonly Gate[] = []): string[] | null {
-  const checks = gates.flatMap((gate) => (gate.kind === "checks" ? gate.checks : []));
-  return checks.length === 0 ? null : checks;
+/** Lists the API checks that these gates wait for. */
+export function checksOf(gates: readonly Gate[]): string[] {
+  return gates.flatMap((gate) => (gate.kind === "checks" ? gate.checks : []));
 }
 
 /** Throws for the first gate that could never open. */
@@ -109,7 +108,7 @@ export function withConfirmation(
   return { ...status, gates: status.gates.map((one) => (one === state ? confirmed : one)) };
 }
 
-/** What was read of a gate, by its name; null: it could not be read, or was not due. */
+/** The result of reading a gate, by its name; null: it could not be read, or was not due. */
 export type GateReading = { name: string; found: Found | null };
 
 /** The state with what was read at `atMs`. */

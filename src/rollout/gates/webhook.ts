@@ -12,7 +12,7 @@ type WebhookGate = NamedGate & GateOf<"webhook">;
 
 export const webhookGate: GateKind<WebhookGate> = {
   reads: "paced",
-  // What it has decided is decided.
+  // Its decision is final.
   isKept: false,
   firstMs: () => 0,
   pollMs: ({ interval_seconds }) => interval_seconds * 1_000,

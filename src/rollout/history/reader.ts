@@ -2,6 +2,7 @@ import { defaultFleet } from "#fleet/contract.ts";
 import type { Database, Queries } from "#kernel/database.ts";
 import { isSameContent } from "#kernel/image-reference.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
+import { checksOf } from "#rollout/gates/registry.ts";
 import { describeStanding } from "#rollout/rules/standing.ts";
 import type {
   Member,
@@ -22,6 +23,7 @@ export function createRolloutReader(database: Queries) {
       const { rows } = await database.query("SELECT * FROM rollouts WHERE id = $1", id);
       const [row] = rows;
       if (row === undefined) return undefined;
+      const gate_checks = checksOf(row.gates ?? []);
       const messages = await database.query(selectMessages, id);
       const images = await database.query(selectImages, id);
       return {
@@ -33,7 +35,7 @@ export function createRolloutReader(database: Queries) {
         waves: row.waves.map((wave: Row, index: number) => ({ wave: index + 1, ...wave })),
         messages: messages.rows.map(toMessage),
         previous_images: images.rows,
-        ...(row.gate_checks !== null && { gate_checks: row.gate_checks }),
+        ...(gate_checks.length > 0 && { gate_checks }),
       };
     },
 

@@ -139,7 +139,6 @@ function shownRow(shown: HistoryEntry["shown"]): unknown[] {
     JSON.stringify(shown.waves),
     shown.leftOut,
     shown.ci === undefined ? null : JSON.stringify(shown.ci),
-    checksOf(shown.gates),
     shown.failedBefore,
     shown.gate === undefined ? null : toStorableJson(shown.gate),
     shown.gates === undefined ? null : toStorableJson(shown.gates),
@@ -168,16 +167,16 @@ function ifNewer(column: string): string {
 const saveRollout = `
   INSERT INTO rollouts (id, image, requested_image, wave_percentages, state, reason, started_by,
     current_wave, total_waves, total, succeeded, failed, reverted, started_at, updated_at, ended_at,
-    sequence, cause, outcome, waiting_for, waits_until, policy, waves, left_out, ci, gate_checks,
+    sequence, cause, outcome, waiting_for, waits_until, policy, waves, left_out, ci,
     failed_before, gate, gates, fleet_size, fleet)
-  VALUES (${Array.from({ length: 31 }, (_, i) => `$${i + 1}`).join(", ")})
+  VALUES (${Array.from({ length: 30 }, (_, i) => `$${i + 1}`).join(", ")})
   ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, reason = excluded.reason, current_wave = excluded.current_wave,
     total_waves = excluded.total_waves, total = excluded.total, ended_at = excluded.ended_at,
     cause = excluded.cause, outcome = excluded.outcome, waiting_for = excluded.waiting_for,
     waits_until = excluded.waits_until, policy = excluded.policy, gate = coalesce(excluded.gate, rollouts.gate),
     waves = excluded.waves, left_out = excluded.left_out, ci = excluded.ci,
-    gate_checks = excluded.gate_checks, failed_before = excluded.failed_before,
+    failed_before = excluded.failed_before,
     gates = excluded.gates, fleet_size = excluded.fleet_size,
     ${["succeeded", "failed", "reverted", "updated_at", "sequence"].map(ifNewer).join(", ")}
   WHERE NOT EXISTS (SELECT FROM rollout_messages AS m
@@ -270,6 +269,7 @@ const selectCompleted = `
 
 // biome-ignore lint/suspicious/noExplicitAny: a row with the columns of the query above
 function toRollout(row: any): RolloutHistory["rollouts"][number] {
+  const gate_checks = checksOf(row.gates ?? []);
   const { current_wave, total_waves, total, succeeded, failed, reverted } = row;
   return {
     rollout_id: row.id,
@@ -282,7 +282,7 @@ function toRollout(row: any): RolloutHistory["rollouts"][number] {
     ...(row.waits_until !== null && { until: row.waits_until.toISOString() }),
     policy: row.policy,
     ...(row.ci !== null && { ci: row.ci }),
-    ...(row.gate_checks !== null && { gate_checks: row.gate_checks }),
+    ...(gate_checks.length > 0 && { gate_checks }),
     ...(row.gate !== null && { gate: row.gate }),
     started_by: row.started_by,
     wave_percentages: row.wave_percentages,

@@ -30,7 +30,7 @@ export function createReadFacts({ database, readRuns, nowMs }: Parts) {
     // After a rollback the checks say nothing about the image any more.
     const saysMs = row.rolled_back_at?.getTime() ?? endedMs + gateMs;
     const recorded: NamedGate[] = row.gates ?? [];
-    const checks = checksOf([...recorded, ...gates]) ?? [];
+    const checks = checksOf([...recorded, ...gates]);
     const span = { fromMs: startedMs, untilMs: Math.min(nowMs(), saysMs) };
     const read = checks.length === 0 ? { runs: [], ...span } : await readRuns(checks, span);
     return {
@@ -125,7 +125,7 @@ const selectRollout = `
       AS interventions
   FROM rollouts AS r WHERE r.id = $1`;
 
-// What a pin leaves out of all waves no policy takes; the words are those of `reasonOf`.
+// No policy takes what a pin leaves out of all waves; the words are those of `reasonOf`.
 const selectMembers = `
   SELECT s.sentinel_id AS id, nullif(s.wave, 0) AS wave, s.outcome, s.region, s.labels, s.changes,
     floor(extract(epoch FROM (r.waves -> s.wave - 1 ->> 'started_at')::timestamptz) * 1000)::float8
