@@ -14,7 +14,7 @@ export type Scenario = {
   slowStart?: number;
   /** Errors of the old image, as a share. */
   oldErrors?: number;
-  /** What the new image multiplies. */
+  /** Factors by which the new image multiplies. */
   times?: { errors?: number; slow?: number; restarts?: number };
   /** Restarts a minute that the new image adds. */
   restarts?: number;
@@ -181,7 +181,7 @@ function count(
 
 const same = { errors: 1, slow: 1, restarts: 1 };
 
-/** What the new image multiplies, so many minutes after its start. */
+/** Factors by which the new image multiplies, so many minutes after its start. */
 function timesOfNew({ times = {}, slowStart = 0 }: Scenario, minute: number) {
   const { errors = 1, slow = 1, restarts = 1 } = times;
   return { errors, slow: minute < slowStart ? slow * 8 : slow, restarts };

@@ -3,6 +3,7 @@ import type { LinkTo } from "#alerts/payload.ts";
 import type { Config } from "#config.ts";
 import { consolePath } from "#console/contract.ts";
 import { httpUrl } from "#kernel/address.ts";
+import { isDriftNotice } from "#rollout/desired/reconciler.ts";
 
 export type ConsoleLinks = {
   to: LinkTo;
@@ -24,12 +25,9 @@ export function createConsoleLinks({ alerts, control }: Settings): ConsoleLinks 
   return {
     to: {
       check: (checkId) => toPage(`checks/${encodeURIComponent(checkId)}`),
-      // A message about drift is about the fleet between two rollouts.
       rollout: ({ rolloutId, fleet }) =>
         toPage(
-          rolloutId.startsWith("drift-")
-            ? `fleet?fleet=${fleet}`
-            : `history/${rolloutId}?fleet=${fleet}`,
+          isDriftNotice(rolloutId) ? `fleet?fleet=${fleet}` : `history/${rolloutId}?fleet=${fleet}`,
         ),
     },
     setControl: (url) => {

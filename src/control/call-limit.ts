@@ -13,7 +13,7 @@ type LimitedCall = {
 /** Calls that change a rollout queue for its lock; each handler of each fleet has its own number. */
 const mostWrites = 20;
 
-/** What stops a rollout is never refused. */
+/** Matches calls that stop a rollout, which are never refused. */
 const stops = /\/(?:Cancel|Pause)$/;
 
 /** A call that goes on although its caller is gone, or that was sent, counts for `heldMs` after its end. */

@@ -46,7 +46,7 @@ export type Ledger = {
   sums: Record<Claim, number[]> | null;
 };
 
-/** What evidence is collected for: that the new image is worse, not worse, or better than the old one. */
+/** The claims that evidence is collected for: that the new image is worse, not worse, or better than the old one. */
 export type Claim = "worse" | "notWorse" | "better";
 
 export type Verdict = {

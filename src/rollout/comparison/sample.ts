@@ -96,7 +96,7 @@ function rateNear(counts: number, levels: number, rate: number): number {
   return rate > 0 ? (counts + regionCounts) / (levels + regionCounts / rate) : 0;
 }
 
-/** What the old side alone predicts for each new sentinel; 0 for the old ones, and without an old side. */
+/** Predicts from the old side alone the count of each new sentinel; 0 for the old ones, and without an old side. */
 export function predictCounts(
   { stratum, strata, count, level }: Sample,
   isNew: Uint8Array,

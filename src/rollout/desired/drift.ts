@@ -133,7 +133,7 @@ function saidBy(
   return hasCompleted(rollout) ? wantedBy(rollout, member, result) : restoredBy(rollout, result);
 }
 
-/** What a completed rollout says; undefined: it was not about this sentinel. */
+/** The image that a completed rollout wants; undefined: it was not about this sentinel. */
 function wantedBy(
   { image, policy, startedAtMs }: PastRollout,
   member: KnownMember,
@@ -152,7 +152,7 @@ function wantedBy(
   return { image, why: member.joinedAtMs > startedAtMs ? "joined" : "drifted" };
 }
 
-/** What a rollout that was cancelled or rolled back has left; undefined: it had not come to this sentinel. */
+/** The image that a cancelled or rolled-back rollout has left; undefined: it had not come to this sentinel. */
 function restoredBy(
   { image, outcome }: PastRollout,
   result: PastResult | undefined,

@@ -157,11 +157,30 @@ async function announce(
   const announced = await ctx.get<string>("announced");
   const isFound = found.count > 0;
   if (isFound === (announced !== null) || (!isFound && isUnderWay(state))) return;
-  const id = announced ?? `drift-${ctx.rand.uuidv4()}`;
-  const topic = topicKey("sentinel_rollout", fleet === singletonKey ? undefined : fleet);
-  ctx.sendClient(notices, topic).post(composeDrift({ id, fleet, found }));
+  const id = announced ?? newNoticeId(ctx);
+  notify(ctx, composeDrift({ id, fleet, found }));
   if (isFound) ctx.set("announced", id);
   else ctx.clear("announced");
+}
+
+const noticePrefix = "drift-";
+
+function newNoticeId(ctx: ObjectContext): string {
+  return `${noticePrefix}${ctx.rand.uuidv4()}`;
+}
+
+/** True if a notice with this in the place of a rollout's id is about drift, between two rollouts. */
+export function isDriftNotice(rolloutId: string): boolean {
+  return rolloutId.startsWith(noticePrefix);
+}
+
+function notify(ctx: ObjectContext, notice: z.infer<typeof PostedNotice>): void {
+  const topic = topicKey("sentinel_rollout", ctx.key === singletonKey ? undefined : ctx.key);
+  ctx.sendClient(notices, topic).post(notice);
+}
+
+function ofFleetWords(fleet: string): string {
+  return fleet === singletonKey ? "" : ` (${fleet})`;
 }
 
 /** `id`: the same for drift and its end. */
@@ -177,10 +196,9 @@ function composeDrift({
   const isFound = count > 0;
   const named = drifted.map((one) => `${one.id} (${one.why})`);
   const images = [...new Set(drifted.map(({ desired }) => shortenImage(desired)))];
-  const of = fleet === singletonKey ? "" : ` (${fleet})`;
   return {
     id: `${id}#${isFound ? "found" : "gone"}`,
-    title: `${isFound ? "Sentinels have drifted" : "No sentinel drifts any more"}${of}`,
+    title: `${isFound ? "Sentinels have drifted" : "No sentinel drifts any more"}${ofFleetWords(fleet)}`,
     tone: isFound ? "danger" : "success",
     lines: isFound
       ? [
@@ -244,19 +262,16 @@ async function recordRefusal(ctx: ObjectContext, { image, refusal }: Refusal): P
   ctx.console.warn("drifted sentinels not brought back", { fleet, detail: refusal });
   if ((await ctx.get<string>("refusal")) === refusal) return null;
   ctx.set("refusal", refusal);
-  const id = `drift-${ctx.rand.uuidv4()}`;
-  const topic = topicKey("sentinel_rollout", fleet === singletonKey ? undefined : fleet);
-  ctx.sendClient(notices, topic).post(composeRefusal({ id, fleet, image, refusal }));
+  notify(ctx, composeRefusal({ id: newNoticeId(ctx), fleet, image, refusal }));
   return null;
 }
 
 type Refused = { id: string; fleet: string; image: string; refusal: string };
 
 function composeRefusal({ id, fleet, image, refusal }: Refused): z.infer<typeof PostedNotice> {
-  const of = fleet === singletonKey ? "" : ` (${fleet})`;
   return {
     id: `${id}#refused`,
-    title: `Drifted sentinels cannot be brought back${of}`,
+    title: `Drifted sentinels cannot be brought back${ofFleetWords(fleet)}`,
     tone: "danger",
     lines: [
       `Their rollout was refused: ${cleanText(refusal, 1_000)}`,

@@ -72,7 +72,7 @@ export const ReplayResult = z.object({
   fewer: z.int(),
   /** Compared with a replay by its own policy, so that people and windows count in neither; below 0: shorter. */
   longer_seconds: z.number(),
-  /** What the replay cannot know, in sentences. */
+  /** Facts that the replay cannot know, in sentences. */
   notes: z.array(z.string()),
 });
 export type ReplayResult = z.infer<typeof ReplayResult>;

@@ -22,7 +22,7 @@ import {
 /** `gateUnknown`: its reading would have gone on beyond the known runs. */
 export type Played = WouldHave & { gateUnknown?: true };
 
-/** What ends it: a condition, or that no more is known. */
+/** The end of it: a condition, or that no more is known. */
 type End = Stop | "gate unknown";
 
 export function play(facts: ReplayFacts, policy: PlayedPolicy): Played {

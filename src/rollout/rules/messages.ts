@@ -27,7 +27,7 @@ export const rolloutEvents = [
 ] as const;
 export type RolloutEvent = (typeof rolloutEvents)[number];
 
-/** What channels of rollouts get: also of drift between them (src/rollout/desired/). */
+/** Events that channels of rollouts get: also of drift between them (src/rollout/desired/). */
 export const channelEvents = [...rolloutEvents, "drift found", "drift gone"] as const;
 export type ChannelEvent = (typeof channelEvents)[number];
 
@@ -70,7 +70,7 @@ const drafts: Record<RolloutEvent, Draft> = {
       ...(wait?.reason === undefined ? [] : [`It ${wait.reason}.`]),
       ...(wait?.until === undefined ? [] : [untilWords(wait.until, wait.asksPeople)]),
       wait?.asksPeople === true
-        ? "Approve with the name of the gate confirms it; Skip, with a reason, opens all gates."
+        ? "Approve with the name of the gate confirms it; Skip, with a reason, opens the others."
         : wait?.waitingFor === "approval"
           ? "Approve starts it; Cancel and Pause are possible, too."
           : "Skip, with a reason, starts what comes next all the same.",

@@ -33,7 +33,7 @@ function rollout(over: Partial<PastRollout> = {}): PastRollout {
   };
 }
 
-/** What is desired of gw-1 after these rollouts, the newest first, each with its result there. */
+/** The image desired of gw-1 after these rollouts, the newest first, each with its result there. */
 function desiredAfter(
   past: [Partial<PastRollout>, Partial<PastResult>?][],
   of: Partial<KnownMember> = {},

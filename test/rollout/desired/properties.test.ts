@@ -34,7 +34,7 @@ function simulate(seed: number) {
   const pins = [{ id: "hold", ids: Array.from({ length: 40 }, (_, i) => `s${i}`), reason: "held" }];
   const history = { id: "r", image: v2, startedAtMs: 1, outcome: "completed", policy: {} } as const;
   const rollouts = [{ ...history, leftAllOut: false, isUnattended: false }];
-  // What survives a kill: as text, as it is stored.
+  // It survives a kill: as text, as it is stored.
   let stored = JSON.stringify({ known: [] as Drift[], tries: {} as TriesByImage });
   let listedAtMs = 0;
   let listed: KnownMember[] = [];

@@ -45,7 +45,7 @@ type BenchOptions = {
   killsPostgres?: boolean;
   /** What the settings say. */
   policy?: HeadPolicy;
-  /** What begins deploys of a group, around the real one. */
+  /** Begins deploys of a group, around the real one. */
   starting?: (start: StartDeploys) => StartDeploys;
   /** The image gate; absent: none. */
   resolveImage?: ResolveImage;
@@ -59,7 +59,7 @@ type BenchOptions = {
   webhooks?: ChannelOf<"webhook">[];
   /** Where gates measure; absent: nowhere. */
   prometheus?: PrometheusServer;
-  /** What the settings say of drifted sentinels; absent: they are reported. */
+  /** The setting for drifted sentinels; absent: they are reported. */
   onDrift?: () => OnDrift;
   /** The settings that a check of a gate lacks; absent: none lacks any. */
   whyOff?: (check: string) => string[];
@@ -222,7 +222,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
     post,
     /** Calls the timer's own handler, which only services may, through one that may. */
     repair: (runner: string) => post("Test/repair", { runner }),
-    /** What the timed job does after each list. */
+    /** Checks for drift as the timed job does after each list. */
     checkDrift: async (fleet = singletonKey) => {
       await listings.get(fleet)?.list();
       return (await post("Test/checkDrift", { fleet })).body as unknown as string;

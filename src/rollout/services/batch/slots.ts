@@ -1,6 +1,6 @@
+/** Counts how many more sentinels may become unavailable, by deploys in flight and those that failed. */
 import type { Target } from "#rollout/rules/outcome.ts";
 
-/** Counts how many more sentinels may become unavailable, by deploys in flight and those that failed. */
 export class Slots {
   #free: number;
 

@@ -66,7 +66,7 @@ const anyAlerts = fc.array(fc.tuple(anyLabels, fc.constantFrom(...names)), {
 
 type Delivered = { receiver: string; alerts: { labels: { case: string } }[] };
 
-/** What Alertmanager sends: the receiver of each alert, by its label `case`. */
+/** The messages of Alertmanager: the receiver of each alert, by its label `case`. */
 async function aReceiver() {
   const received = new Map<string, string>();
   const server = createServer(async (request, response) => {
