@@ -1,6 +1,6 @@
 /** Every page, its address and its entry in the navigation. */
 import type { FunctionComponent } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { Outdated, useLoaded } from "./lazy.tsx";
 import { CheckPage } from "./pages/check.tsx";
 import { ChecksPage } from "./pages/checks.tsx";
 import { FleetPage } from "./pages/fleet.tsx";
@@ -33,22 +33,22 @@ const twoBelow = (start: string) => (path: string) =>
 const at = (wanted: string) => (path: string) => path === wanted;
 
 /** A page that is loaded when it is opened: few are, and nobody begins there. */
-function later(load: () => Promise<FunctionComponent>): FunctionComponent {
+function later(load: () => Promise<{ Page: FunctionComponent }>): FunctionComponent {
   return () => {
-    const [Page, setPage] = useState<FunctionComponent>();
-    const [error, setError] = useState<string>();
-    useEffect(() => {
-      load().then(
-        (loaded) => setPage(() => loaded),
-        () => setError("The page is not loaded: reload it."),
-      );
-    }, []);
-    return Page === undefined ? <Waiting error={error} /> : <Page />;
+    const { loaded, isRetrying, isOutdated } = useLoaded(load);
+    if (loaded !== undefined) return <loaded.Page />;
+    if (isOutdated) return <Outdated what="The page" />;
+    const error = isRetrying
+      ? "The server does not answer. It is tried again by itself."
+      : undefined;
+    return <Waiting error={error} />;
   };
 }
 
-const Compare = later(async () => (await import("./pages/compare.tsx")).ComparePage);
-const PastRollout = later(async () => (await import("./pages/past-rollout.tsx")).PastRolloutPage);
+const Compare = later(async () => ({ Page: (await import("./pages/compare.tsx")).ComparePage }));
+const PastRollout = later(async () => ({
+  Page: (await import("./pages/past-rollout.tsx")).PastRolloutPage,
+}));
 
 export const routes: readonly Route[] = [
   { title: "Rollout", section: "rollout", nav: "/", matches: at("/"), Page: RolloutPage },
