@@ -4,6 +4,7 @@
  */
 import { evaluate } from "../src/rollout/comparison/evaluate.ts";
 import { type Plan, type Scenario, simulate } from "./comparison-fleets.ts";
+import { type Answer, runAll, stopRuns } from "./comparison-runs.ts";
 import { countFrom, median } from "./measure.ts";
 import { finishBench, reportFigure, reportTable, startBench } from "./run.ts";
 
@@ -27,8 +28,6 @@ const harmless: Record<string, Scenario> = {
   "very little traffic": { weekly: true, requests: 3 },
   "10 % more of everything": { weekly: true, times: { errors: 1.1, slow: 1.1, restarts: 1.1 } },
 };
-
-type Answer = "worse" | "better" | "early";
 
 const searched: Record<string, { scenario: Scenario; answer: Answer }> = {
   "errors 0.1 to 0.2 %": { scenario: { times: { errors: 2 } }, answer: "worse" },
@@ -69,23 +68,13 @@ function describeShare(found: number, of: number): string {
   return `${found} of ${of} (${low}–${high} %)`;
 }
 
-/** One call at the rollout's end has the evidence of all looks, and the total only grows. */
-function countStops(scenario: Scenario, plan: Plan): { stopped: number; byGuard: number } {
-  let [stopped, byGuard] = [0, 0];
-  for (let seed = 1; seed <= fleets; seed += 1) {
-    const { history, now } = simulate(scenario, plan, seed);
-    const { verdict, evidence } = evaluate(history, now);
-    if (verdict === "worse") stopped += 1;
-    if (verdict === "worse" && evidence.total < evidence.threshold) byGuard += 1;
-  }
-  return { stopped, byGuard };
-}
-
-function measureStops(): void {
+async function measureStops(): Promise<void> {
   const rows: Record<string, Record<string, string>> = {};
   for (const [size, plan] of Object.entries(plans)) {
     for (const [kind, scenario] of Object.entries(harmless)) {
-      const { stopped, byGuard } = countStops(scenario, plan);
+      const outcomes = await runAll({ kind: "stops", scenario, plan }, fleets);
+      const stopped = outcomes.filter(({ isStopped }) => isStopped).length;
+      const byGuard = outcomes.filter(({ isByGuard }) => isByGuard).length;
       const guard = byGuard > 0 ? `, ${byGuard} by the guard alone` : "";
       rows[kind] = { ...rows[kind], [size]: `${describeShare(stopped, fleets)}${guard}` };
       const share = (100 * stopped) / fleets;
@@ -95,29 +84,13 @@ function measureStops(): void {
   reportTable("Rollouts of a harmless image that are stopped (95 % Wilson)", rows);
 }
 
-/** Returns after how many minutes of the soak the answer is first given, or undefined. The answer of each is lasting. */
-function findMinute(scenario: Scenario, answer: Answer, plan: Plan & { seed: number }) {
-  const { history, now } = simulate(scenario, plan, plan.seed);
-  const isGiven = (minute: number) => {
-    const at = evaluate(history, now - (soakMinutes - minute) * minuteMs);
-    return answer === "early" ? at.may_go_early : at.verdict === answer;
-  };
-  if (!isGiven(soakMinutes)) return undefined;
-  let [low, high] = [0, soakMinutes];
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2);
-    if (isGiven(middle)) high = middle;
-    else low = middle;
-  }
-  return high;
-}
-
-function measureFound(): void {
+async function measureFound(): Promise<void> {
   const rows: Record<string, Record<string, string>> = {};
   for (const [name, { scenario, answer }] of Object.entries(searched)) {
     for (const load of ["calm", "weekly"]) {
       const kind = { ...scenario, weekly: load === "weekly" };
-      const found = drawn.map((n) => [n, findMinutes(kind, answer, n)] as const);
+      const found: [number, number[]][] = [];
+      for (const n of drawn) found.push([n, await findMinutes(kind, answer, n)]);
       rows[`${name}, ${load}`] = Object.fromEntries(
         found.map(([n, minutes]) => [`${n} new`, describeFound(minutes)]),
       );
@@ -128,12 +101,10 @@ function measureFound(): void {
 }
 
 /** The minutes of those rollouts with so many new sentinels in which the answer is given. */
-function findMinutes(scenario: Scenario, answer: Answer, n: number): number[] {
-  const seeds = Array.from({ length: faults }, (_, i) => i + 1);
-  return seeds.flatMap((seed) => {
-    const plan = { sentinels: 200, waves: [n], soakMinutes, seed };
-    return findMinute(scenario, answer, plan) ?? [];
-  });
+async function findMinutes(scenario: Scenario, answer: Answer, n: number): Promise<number[]> {
+  const plan = { sentinels: 200, waves: [n], soakMinutes };
+  const outcomes = await runAll({ kind: "minute", scenario, plan, answer }, faults);
+  return outcomes.flatMap(({ minute }) => minute ?? []);
 }
 
 const describeFound = (minutes: readonly number[]) =>
@@ -165,6 +136,7 @@ startBench("comparison");
 reportFigure("rollouts of each kind", fleets);
 reportFigure("rollouts of each fault", faults);
 measureLook();
-measureStops();
-measureFound();
+await measureStops();
+await measureFound();
+await stopRuns();
 finishBench();
