@@ -16,6 +16,7 @@ import { rolloutReconciler } from "#rollout/desired/reconciler.ts";
 import { rolloutRelease } from "#rollout/internal.ts";
 import { isResent, releasedServices as rolloutServices } from "#rollout/services/release.ts";
 import { alertRoutesObject, alertRoutesRuns } from "#routing/incident/internal.ts";
+import { engineService } from "#worker/contract.ts";
 import { readRelease, releaseService } from "#worker/release.ts";
 import { createRestateAdmin } from "#worker/restate-admin.ts";
 import { watchVersions } from "#worker/version-watch.ts";
@@ -75,6 +76,7 @@ const watchedServices: readonly string[] = [
   // The timed job calls it again a minute later.
   rolloutReconciler,
   releaseService,
+  engineService,
 ].map(({ name }) => name);
 
 type VersionParts = { adminUrl: string; ingressUrl: string; revision: string };

@@ -24,6 +24,7 @@ import { createReadDrift, createRolloutServices } from "#rollout/services.ts";
 import { startAlertRoutes } from "#routing/incident/services.ts";
 import { createStatusReads } from "#status/service.ts";
 import { type EndpointSettings, serveOnKnownPort } from "#worker/endpoint.ts";
+import { createEngineService } from "#worker/engine.ts";
 import { codeRevision, registerWorker } from "#worker/register.ts";
 import { createReleaseService } from "#worker/release.ts";
 import { createRestateAdmin, resumePaused } from "#worker/restate-admin.ts";
@@ -93,7 +94,8 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<Worke
   const workerUrl = config.worker.advertised_url || endpoint.url;
   const revision = codeRevision();
   const installation = await readInstallation(database);
-  await registerWorker({ adminUrl, workerUrl, revision, installation });
+  const hasTakenBack = await registerWorker({ adminUrl, workerUrl, revision, installation });
+  if (hasTakenBack) log.warn({ revision }, "this version serves again, in place of a later one");
   await resumePaused(createRestateAdmin(adminUrl), log);
   alerts.delivery.start();
   stops.add("alert delivery", alerts.delivery.stop);
@@ -177,6 +179,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     ...parts.definitions.createService(readActor, parts.monitor),
     ...parts.monitor.createServices(readActor),
     createReleaseService(endInvocations),
+    createEngineService(admin),
     ...parts.alerts.services,
     ...createAlertSync(base, { ...parts, readActor }),
     ...createCron(base, { ...parts, readActor }),

@@ -10,6 +10,7 @@ import { addCompletionCommand } from "./completion/commands.ts";
 import { addConfigCommands } from "./config/commands.ts";
 import { settingsFile, withConnection, withSettings } from "./connection-options.ts";
 import { addCronCommands } from "./cron/commands.ts";
+import { addEngineCommands } from "./engine/commands.ts";
 import { addFleetCommands } from "./fleet/commands.ts";
 import { type Exit, load } from "./load.ts";
 import { addOperatorCommands } from "./operator/commands.ts";
@@ -95,6 +96,7 @@ export function createProgram(exit: (code: number) => void): Command {
   addSignInCommands(program, exit);
   addConfigCommands(program, exit);
   addCronCommands(program, exit);
+  addEngineCommands(program, exit);
   addCompletionCommand(program, exit);
   return program.helpCommand(true);
 }

@@ -33,6 +33,7 @@ import {
   alertRoutesName,
 } from "#routing/incident/contract.ts";
 import { statusHandlers, statusReads } from "#status/contract.ts";
+import { engineHandlers, engineName } from "#worker/contract.ts";
 
 export type Route = {
   /** Matched against the raw path, before anything is decoded. */
@@ -116,6 +117,14 @@ export const routes: readonly Route[] = [
       blocks: handler === "Run",
     })),
   ),
+  ...Object.entries(engineHandlers).map(([handler, { input }]) => ({
+    path: exactly(`/${engineName}/${handler}`),
+    input,
+    isWrite: handler === "Adopt" || handler === "Retry",
+    blocks: false,
+    // A reason quotes other programs.
+    ...(handler === "Troubled" && { role: "operate" as const }),
+  })),
   {
     path: exactly(`/${statusReads.name}/Read`),
     input: statusHandlers.Read.input,

@@ -22,16 +22,26 @@ export type Registration = {
 
 const requestTimeoutMs = 10_000;
 
-/** Retries for about 30 s until Restate answers. The same revision changes nothing; a new one takes new calls. */
-export async function registerWorker(registration: Registration): Promise<void> {
+type AdminBody = Parameters<typeof readBody>[0];
+
+/**
+ * Retries for about 30 s until Restate answers. Afterwards new calls reach this address, also if a later version was
+ * registered at another one: the process that was started last serves. Returns true if it took them from another address.
+ */
+export async function registerWorker(registration: Registration): Promise<boolean> {
   const once = async () => {
     await requireOwnRestate(registration);
-    await register(registration);
+    const id = await register(registration);
+    const { adminUrl } = registration;
+    if (!isSuperseded(await readDeployments(adminUrl), id)) return false;
+    await register(registration, { force: true });
+    return true;
   };
-  await pRetry(once, { retries: 12, minTimeout: 100, maxTimeout: 4_000 });
+  return pRetry(once, { retries: 12, minTimeout: 100, maxTimeout: 4_000 });
 }
 
-async function register(registration: Registration): Promise<void> {
+/** Returns the id of the deployment. Restate only reads a known address again, and lets it serve, with `force`. */
+async function register(registration: Registration, options?: { force: true }): Promise<string> {
   const { adminUrl, workerUrl, revision, installation } = registration;
   const answer = await requestRestate(`${adminUrl}/deployments`, {
     method: "POST",
@@ -42,17 +52,27 @@ async function register(registration: Registration): Promise<void> {
       ...(installation !== undefined && {
         additional_headers: { [installationHeader]: installation },
       }),
+      ...options,
     }),
     signal: AbortSignal.timeout(requestTimeoutMs),
   });
   if (answer.statusCode < 300) {
-    await answer.body.dump();
-    return;
+    return (await readAdmin(answer.body, Registered, "registration of a deployment")).id;
   }
   const reason = await readReason(answer.body, 1_000);
   const message = `Restate refused the worker at ${workerUrl}: ${answer.statusCode} ${reason}`;
   // Usually Restate cannot reach us yet. A refusal of what we sent is final.
   throw isTransient(answer.statusCode) ? new Error(message) : new AbortError(message);
+}
+
+/** True if another deployment serves any of the services of this one: the highest revision of a service does. */
+export function isSuperseded(deployments: readonly Deployment[], id: string): boolean {
+  const own = deployments.find((one) => one.id === id)?.services ?? [];
+  return own.some(({ name, revision }) =>
+    deployments.some(({ services }) =>
+      services.some((other) => other.name === name && other.revision > revision),
+    ),
+  );
 }
 
 /** A short hash over the program's own code: its source or, in the npm package, what was compiled of it. */
@@ -81,12 +101,14 @@ const timeoutMs = 10_000;
 const mostBytes = 16 * 1024 * 1024;
 const mostItems = 100_000;
 
+const Registered = z.object({ id: z.string() });
+
 const Deployments = z.object({
   deployments: listOf(
     z.object({
       id: z.string(),
       additional_headers: z.record(z.string(), z.string()).optional(),
-      services: listOf(z.object({ name: z.string() }), mostItems).default([]),
+      services: listOf(z.object({ name: z.string(), revision: z.number() }), mostItems).default([]),
     }),
     mostItems,
   ),
@@ -127,11 +149,18 @@ async function readDeployments(adminUrl: string): Promise<Deployment[]> {
     await answer.body.dump();
     throw new Error(`Restate answered ${answer.statusCode} to the list of deployments`);
   }
-  const body = await readBody(answer.body, mostBytes);
-  if (body === undefined) {
-    throw new AbortError(`Restate's list of deployments has more than ${mostBytes} bytes`);
+  return (await readAdmin(answer.body, Deployments, "list of deployments")).deployments;
+}
+
+/** Throws an `AbortError` if the body is too large or of another shape. */
+async function readAdmin<T>(body: AdminBody, shape: z.ZodType<T>, what: string): Promise<T> {
+  const bytes = await readBody(body, mostBytes);
+  if (bytes === undefined) {
+    throw new AbortError(`Restate's answer to the ${what} has more than ${mostBytes} bytes`);
   }
-  const parsed = Deployments.safeParse(JSON.parse(body.toString("utf8")));
-  if (parsed.success) return parsed.data.deployments;
-  throw new AbortError(`the answer of ${adminUrl} is not a list of Restate's deployments`);
+  try {
+    return shape.parse(JSON.parse(bytes.toString("utf8")));
+  } catch {
+    throw new AbortError(`restate.admin_url: the answer to the ${what} is none of Restate's`);
+  }
 }

@@ -14,7 +14,8 @@ const mostReasonBytes = 64 * 1024;
 
 export type RestateAdmin = ReturnType<typeof createRestateAdmin>;
 
-type Verb = "kill" | "resume";
+/** `resume?deployment=latest`: on the version that serves now; only of one that is paused or suspended. */
+type Verb = "kill" | "pause" | "resume" | "resume?deployment=latest";
 
 export function createRestateAdmin(adminUrl: string) {
   const each = pLimit(atOnce);

@@ -33,6 +33,7 @@ async function watch(settings: VersionWatchSettings, signal: AbortSignal): Promi
       const inherited = await reader.inherited(revision);
       if (isFirst) await resumeAll(settings.admin, inherited);
       isFirst = false;
+      await adoptOrphaned(settings, reader);
       hasInherited = (await releaseStuck()) || inherited.length > 0;
       problem = undefined;
     } catch (err) {
@@ -58,6 +59,15 @@ async function resumeAll(
     "resume",
     inactive.map(({ id }) => id),
   );
+}
+
+/** Moves invocations to the version that serves now, since nobody answers at the address of theirs. */
+async function adoptOrphaned({ admin, log }: VersionWatchSettings, reader: WedgedReader) {
+  const orphaned = await reader.orphaned();
+  if (orphaned.length === 0) return;
+  log.info({ invocations: orphaned.length }, "invocations of a version that is gone are continued");
+  await admin.change("pause", orphaned);
+  await admin.change("resume?deployment=latest", orphaned);
 }
 
 /**

@@ -35,6 +35,12 @@ export function createWedgedReader(admin: RestateAdmin, services: readonly strin
       return admin.query(findInherited(names, revision));
     },
 
+    /** The invocations of a version that has no process any more, while another one serves. */
+    async orphaned(): Promise<string[]> {
+      const rows = await admin.query<{ id: string }>(findOrphaned(names));
+      return rows.map(({ id }) => id);
+    },
+
     /** Their arguments and the calls that they have sent; nothing for those whose journal is gone. */
     journals: (invocations: readonly string[]) => readJournals(admin, invocations),
   };
@@ -70,3 +76,14 @@ const findInherited = (names: string, revision: string) => `
   JOIN sys_deployment d ON d.id = i.pinned_deployment_id
   WHERE i.status <> 'completed' AND i.target_service_name IN (${names})
     AND d.endpoint LIKE '%/rev-%' AND rtrim(d.endpoint, '/') NOT LIKE ${quote(`%/rev-${revision}`)}`;
+
+/** Restate has tried for about ten seconds then (`untilDone`): longer than a process takes to start again. */
+const fewestRetries = 9;
+
+// RT0010: the address cannot be reached.
+const findOrphaned = (names: string) => `
+  SELECT i.id FROM sys_invocation i
+  JOIN sys_service s ON s.name = i.target_service_name
+  WHERE i.status IN ('paused', 'backing-off') AND i.target_service_name IN (${names})
+    AND i.last_failure_error_code = 'RT0010' AND i.retry_count >= ${fewestRetries}
+    AND i.pinned_deployment_id <> s.deployment_id`;

@@ -3,7 +3,7 @@ import { type Deployment, findOtherInstallation } from "#worker/register.ts";
 
 const deployment = (headers: Record<string, string> | undefined, service: string): Deployment => ({
   id: "dp_1",
-  services: [{ name: service }],
+  services: [{ name: service, revision: 1 }],
   ...(headers !== undefined && { additional_headers: headers }),
 });
 

@@ -178,7 +178,7 @@ async function endEarly(ctx: ObjectContext, head: RolloutHead): Promise<RolloutH
 export async function stopForVersion(ctx: ObjectContext, request: VersionStop): Promise<null> {
   const head = await readHead(ctx);
   if (head === null || !isBlocked(head, request.involved)) return null;
-  const from = request.from.join(", ") || "another one";
+  const from = request.from.filter((one) => one !== request.to).join(", ") || "another one";
   const reason = `the program changed from revision ${from} to ${request.to} meanwhile, and what was running cannot continue; ${nextAfter(head)}`;
   await endEarly(ctx, { ...head, reason, cause: "version" });
   return null;

@@ -35,6 +35,7 @@ const rights: Record<string, Record<string, string>> = {
     AlertEvents: "List Show",
     AlertRoutes: "Status Backups Backup",
     StatusReads: "Read",
+    Engine: "Versions",
   },
   operate: {
     SentinelRolloutService: "Rollout Resume Pause Skip Cancel RollbackAll",
@@ -47,6 +48,7 @@ const rights: Record<string, Record<string, string>> = {
     Heartbeat: "Mute Unmute Acknowledge Maintenance EndMaintenance",
     Drill: "Run",
     AlertEvents: "Retry Test",
+    Engine: "Troubled Adopt Retry",
   },
   configure: {
     Heartbeat: "Register",

@@ -10,7 +10,7 @@ function inTurn(...statuses: number[]) {
   const asked = { times: 0 };
   const answer = (outgoing: ServerResponse) => {
     outgoing.statusCode = statuses[Math.min(asked.times++, statuses.length - 1)] ?? 500;
-    outgoing.end("{}");
+    outgoing.end('{"id":"dp_1","deployments":[]}');
   };
   return { asked, answer };
 }

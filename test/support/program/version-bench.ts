@@ -30,7 +30,8 @@ export async function startVersionBench(size: number, environment: Record<string
   const deploy = { readyAfterMs: 0 };
   const fleet = await startFakeFleet({ size, behave: (): FleetOutcome => deploy });
   const dir = makeTempDir();
-  const port = await freePort();
+  const firstPort = await freePort();
+  let port = firstPort;
   let host = "127.0.0.1";
   let worker: ChildProcess | undefined;
 
@@ -128,6 +129,10 @@ export async function startVersionBench(size: number, environment: Record<string
     /** The name at which the workers from now on are registered; every name leads to the one that runs. */
     nameWorkers: (name: "127.0.0.1" | "localhost") => {
       host = name;
+    },
+    /** The workers from now on listen at the first port, or at another one: nobody answers at those before. */
+    moveWorkers: async (to: "first" | "another") => {
+      port = to === "first" ? firstPort : await freePort();
     },
     query,
     call: (handler: RolloutHandlerName, body: unknown = {}) => post(handler, body),

@@ -15,6 +15,7 @@ export const fileSeconds: Readonly<Record<string, number>> = {
   "test/sweeps/alerts/step-sweep.test.ts": 130,
   "test/sweeps/containers/image.test.ts": 105,
   "test/sweeps/program/crash-sweep.test.ts": 100,
+  "test/sweeps/rollout/gone-back.test.ts": 90,
   "test/sweeps/fleet/kubernetes-rollout.test.ts": 85,
   "test/sweeps/fleet/docker-changes.test.ts": 70,
   "test/sweeps/definitions/apply-kills.test.ts": 65,
