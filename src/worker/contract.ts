@@ -3,11 +3,9 @@ import { iface } from "@restatedev/restate-sdk-core";
 import { z } from "zod";
 
 /** A hash of the program's code, as it ends the address of a worker. */
-const Revision = z
-  .string()
-  .regex(/^[0-9a-zA-Z-]{1,64}$/, {
-    error: "must be a revision, as `vedette upgrade status` has it",
-  });
+const Revision = z.string().regex(/^[0-9a-zA-Z-]{1,64}$/, {
+  error: "must be a revision, as `vedette upgrade status` has it",
+});
 
 export const Version = z.object({
   revision: z.string(),

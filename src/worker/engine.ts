@@ -16,7 +16,7 @@ const longestReason = 500;
 const reading = {
   name: "ask-restate",
   limitMs: 10_000,
-  describe: () => "Restate's admin API does not answer now: is restate.admin_url right?",
+  describe: () => "Restate's admin API does not answer now (restate.admin_url)",
 };
 
 export function createEngineService(admin: RestateAdmin) {
@@ -160,8 +160,9 @@ async function adopt(admin: RestateAdmin, revision: string) {
 }
 
 async function retry(admin: RestateAdmin, id: string): Promise<{ target: string }> {
+  // By a text: Restate answers an error to a comparison with an id that it could not have made.
   const [found] = await admin.query<{ target: string }>(
-    `SELECT i.target FROM sys_invocation i WHERE i.id = '${id}' AND ${isTroubled}`,
+    `SELECT i.target FROM sys_invocation i WHERE concat(i.id, '') = '${id}' AND ${isTroubled}`,
   );
   if (found === undefined) {
     const detail = `${id} is none of those that \`vedette engine\` lists: it has ended, or it runs`;

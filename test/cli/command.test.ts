@@ -37,6 +37,8 @@ it("the help has every command in the group of its subject", () => {
       "console",
       "config",
       "cron",
+      "engine",
+      "upgrade",
       "completion",
       "help",
     ],

@@ -6,7 +6,10 @@ import { parseGrace } from "#cli/options.ts";
 
 export function addEngineCommands(program: Command, exit: Exit): void {
   const from = () => import("./engine.ts");
-  const engine = withConnection(program.command("engine"))
+  const engine = program
+    .command("engine")
+    .description("list invocations that do not progress, and retry one");
+  withConnection(engine.command("list", { isDefault: true }))
     .description("list what Restate retries or has paused, with its reason and what helps")
     .action(load(exit, async () => (await from()).showTroubled));
   withConnection(engine.command("retry <invocation>"))

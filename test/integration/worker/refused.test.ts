@@ -35,7 +35,8 @@ describe("a worker that registers", () => {
 
     await registerWorker({ ...worker, adminUrl: await serveAnswer(answer) });
 
-    expect(asked.times).toBe(2);
+    // The refused request, the next one, and the list of deployments.
+    expect(asked.times).toBe(3);
   });
 
   it("does not retry when its request is refused, and reports the answer", async () => {
@@ -48,11 +49,11 @@ describe("a worker that registers", () => {
     expect(asked.times).toBe(1);
   });
 
-  it("is registered by an answer with an endless body, which it does not read", async () => {
+  it("refuses an answer with an endless body, and does not read to its end", async () => {
     const { written, answer } = endless(201);
+    const registered = registerWorker({ ...worker, adminUrl: await serveAnswer(answer) });
 
-    await registerWorker({ ...worker, adminUrl: await serveAnswer(answer) });
-
+    await expect(registered).rejects.toThrow(/the registration of a deployment has more than/);
     expect(written.bytes).toBeLessThan(manyBytes);
   });
 
