@@ -79,7 +79,12 @@ const watchedServices: readonly string[] = [
   engineService,
 ].map(({ name }) => name);
 
-type VersionParts = { adminUrl: string; ingressUrl: string; revision: string };
+type VersionParts = {
+  adminUrl: string;
+  ingressUrl: string;
+  revision: string;
+  takeBack: () => Promise<unknown>;
+};
 
 /** Most wedged invocations that one poll releases; the next poll finds the others. */
 const mostAtOnce = 500;
@@ -88,8 +93,9 @@ export function startVersionWatch(
   { log }: Base,
   parts: VersionParts,
 ): { stop: () => Promise<void> } {
-  const { adminUrl, revision } = parts;
+  const { adminUrl, revision, takeBack } = parts;
   return watchVersions({
+    takeBack,
     admin: createRestateAdmin(adminUrl),
     revision,
     services: [...rolloutServices, ...watchedServices],

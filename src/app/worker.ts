@@ -94,13 +94,14 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<Worke
   const workerUrl = config.worker.advertised_url || endpoint.url;
   const revision = codeRevision();
   const installation = await readInstallation(database);
-  const hasTakenBack = await registerWorker({ adminUrl, workerUrl, revision, installation });
+  const takeBack = () => registerWorker({ adminUrl, workerUrl, revision, installation });
+  const hasTakenBack = await takeBack();
   if (hasTakenBack) log.warn({ revision }, "this version serves again, in place of a later one");
   await resumePaused(createRestateAdmin(adminUrl), log);
   alerts.delivery.start();
   stops.add("alert delivery", alerts.delivery.stop);
   const { ingressUrl } = parts;
-  const versions = startVersionWatch(base, { adminUrl, ingressUrl, revision });
+  const versions = startVersionWatch(base, { adminUrl, ingressUrl, revision, takeBack });
   stops.add("version watch", versions.stop);
   stops.add("cron upkeep", keepCron(ingressUrl, log).stop);
   await allStarted([

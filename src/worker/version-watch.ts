@@ -8,6 +8,8 @@ export type VersionWatchSettings = {
   admin: RestateAdmin;
   revision: string;
   services: readonly string[];
+  /** Registers this worker again. */
+  takeBack: () => Promise<unknown>;
   /** Ends wedged invocations. Called again for those that have not ended. */
   release: (wedged: WedgedInvocation[], reader: WedgedReader) => Promise<void>;
   log: Log;
@@ -33,6 +35,7 @@ async function watch(settings: VersionWatchSettings, signal: AbortSignal): Promi
       const inherited = await reader.inherited(revision);
       if (isFirst) await resumeAll(settings.admin, inherited);
       isFirst = false;
+      await takeBackLost(settings, reader);
       await adoptOrphaned(settings, reader);
       hasInherited = (await releaseStuck()) || inherited.length > 0;
       problem = undefined;
@@ -59,6 +62,16 @@ async function resumeAll(
     "resume",
     inactive.map(({ id }) => id),
   );
+}
+
+/** Serves in place of another version that nobody answers for: one that was started last, and has ended for good. */
+async function takeBackLost(
+  { revision, takeBack, log }: VersionWatchSettings,
+  reader: WedgedReader,
+) {
+  if (!(await reader.isServedByNobody(revision))) return;
+  log.warn({ revision }, "this version serves again, since nobody answers for a later one");
+  await takeBack();
 }
 
 /** Moves invocations to the version that serves now, since nobody answers at the address of theirs. */

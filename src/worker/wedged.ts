@@ -41,6 +41,11 @@ export function createWedgedReader(admin: RestateAdmin, services: readonly strin
       return rows.map(({ id }) => id);
     },
 
+    /** True if new calls go to another revision, at whose address nobody answers. */
+    async isServedByNobody(revision: string): Promise<boolean> {
+      return (await admin.query(findUnserved(names, revision))).length > 0;
+    },
+
     /** Their arguments and the calls that they have sent; nothing for those whose journal is gone. */
     journals: (invocations: readonly string[]) => readJournals(admin, invocations),
   };
@@ -87,3 +92,13 @@ const findOrphaned = (names: string) => `
   WHERE i.status IN ('paused', 'backing-off') AND i.target_service_name IN (${names})
     AND i.last_failure_error_code = 'RT0010' AND i.retry_count >= ${fewestRetries}
     AND i.pinned_deployment_id <> s.deployment_id`;
+
+// Without a pin it has not reached that address a single time.
+const findUnserved = (names: string, revision: string) => `
+  SELECT i.id FROM sys_invocation i
+  JOIN sys_service s ON s.name = i.target_service_name
+  JOIN sys_deployment d ON d.id = s.deployment_id
+  WHERE i.status IN ('paused', 'backing-off') AND i.target_service_name IN (${names})
+    AND i.last_failure_error_code = 'RT0010' AND i.retry_count >= ${fewestRetries}
+    AND (i.pinned_deployment_id IS NULL OR i.pinned_deployment_id = s.deployment_id)
+    AND rtrim(d.endpoint, '/') NOT LIKE ${quote(`%/rev-${revision}`)} LIMIT 1`;

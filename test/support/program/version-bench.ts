@@ -32,6 +32,7 @@ export async function startVersionBench(size: number, environment: Record<string
   const dir = makeTempDir();
   const firstPort = await freePort();
   let port = firstPort;
+  let data = "data";
   let host = "127.0.0.1";
   let worker: ChildProcess | undefined;
 
@@ -45,7 +46,7 @@ export async function startVersionBench(size: number, environment: Record<string
         env: {
           PATH: process.env["PATH"],
           NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
-          VEDETTE_DATA_DIR: path.join(dir.path, "data"),
+          VEDETTE_DATA_DIR: path.join(dir.path, data),
           VEDETTE_RESTATE__INGRESS_URL: restate.ingressUrl,
           VEDETTE_RESTATE__ADMIN_URL: restate.adminUrl,
           DATABASE_URL: database.url,
@@ -75,6 +76,7 @@ export async function startVersionBench(size: number, environment: Record<string
       what: "the worker to be ready",
     });
     if (started.exitCode !== null) throw new Error(`the worker did not start: ${output}`);
+    return started;
   };
 
   const copyWith = (edits: Edit[]): string => {
@@ -93,14 +95,13 @@ export async function startVersionBench(size: number, environment: Record<string
   };
 
   const isUp = ({ pid }: ChildProcess) => {
-    const file = path.join(dir.path, "data", "endpoints.json");
+    const file = path.join(dir.path, data, "endpoints.json");
     return existsSync(file) && JSON.parse(readFileSync(file, "utf8")).pid === pid;
   };
 
-  /** Ends it as a power failure would. */
-  const kill = async () => {
-    const running = worker;
-    worker = undefined;
+  /** Ends it, or one of before, as a power failure would. */
+  const kill = async (running = worker) => {
+    if (running === worker) worker = undefined;
     if (running === undefined || running.exitCode !== null) return;
     const closed = once(running, "close");
     running.kill("SIGKILL");
@@ -133,6 +134,7 @@ export async function startVersionBench(size: number, environment: Record<string
     /** The workers from now on listen at the first port, or at another one: nobody answers at those before. */
     moveWorkers: async (to: "first" | "another") => {
       port = to === "first" ? firstPort : await freePort();
+      data = to === "first" ? "data" : `data-${port}`;
     },
     query,
     call: (handler: RolloutHandlerName, body: unknown = {}) => post(handler, body),
