@@ -33,7 +33,7 @@ import {
   alertRoutesName,
 } from "#routing/incident/contract.ts";
 import { statusHandlers, statusReads } from "#status/contract.ts";
-import { engineHandlers, engineName } from "#worker/contract.ts";
+import { engineHandlers, engineService } from "#worker/contract.ts";
 
 export type Route = {
   /** Matched against the raw path, before anything is decoded. */
@@ -118,7 +118,7 @@ export const routes: readonly Route[] = [
     })),
   ),
   ...Object.entries(engineHandlers).map(([handler, { input }]) => ({
-    path: exactly(`/${engineName}/${handler}`),
+    path: exactly(`/${engineService.name}/${handler}`),
     input,
     isWrite: handler === "Adopt" || handler === "Retry",
     blocks: false,

@@ -39,8 +39,6 @@ export type Troubled = z.infer<typeof Troubled>;
 
 const Empty = z.strictObject({}).meta({ title: "Empty request of the engine", examples: [{}] });
 
-export const engineName = "vedette.v1.Engine";
-
 export const engineHandlers = {
   Versions: { input: Empty, output: z.object({ versions: z.array(Version) }) },
   /** The longest in trouble first, 200 at most; `total` counts all. */
@@ -66,7 +64,7 @@ export const engineHandlers = {
   },
 } as const;
 
-export const engineService = iface.service(engineName, {
+export const engineService = iface.service("vedette.v1.Engine", {
   Versions: iface.schemas(engineHandlers.Versions),
   Troubled: iface.schemas(engineHandlers.Troubled),
   Adopt: iface.schemas(engineHandlers.Adopt),

@@ -7,7 +7,8 @@ import { asTerminalError, unkept } from "#kernel/restate.ts";
 import { cleanText } from "#kernel/text.ts";
 import { toIso } from "#kernel/time.ts";
 import { engineService, type Troubled, type Version } from "./contract.ts";
-import type { RestateAdmin } from "./restate-admin.ts";
+import { isOurs, moveToServing, type RestateAdmin } from "./restate-admin.ts";
+import { revisionOf } from "./wedged.ts";
 
 const mostTroubled = 200;
 const mostMoved = 1_000;
@@ -33,8 +34,6 @@ export function createEngineService(admin: RestateAdmin) {
   });
 }
 
-const ours = (column: string) => `${column} LIKE 'vedette.v1.%'`;
-
 type DeploymentRow = { id: string; endpoint: string; created_at: string };
 type CountRow = { id: string; status: string; count: number; unreachable: number };
 
@@ -42,17 +41,17 @@ type CountRow = { id: string; status: string; count: number; unreachable: number
 const findDeployments = `
   SELECT id, endpoint, created_at FROM sys_deployment
   WHERE endpoint LIKE '%/rev-%'
-    AND id NOT IN (SELECT deployment_id FROM sys_service WHERE NOT (${ours("name")}))
+    AND id NOT IN (SELECT deployment_id FROM sys_service WHERE NOT (${isOurs("name")}))
   ORDER BY created_at DESC LIMIT 200`;
 
 const countServices = `
-  SELECT deployment_id AS id, count(*) AS count FROM sys_service WHERE ${ours("name")} GROUP BY 1`;
+  SELECT deployment_id AS id, count(*) AS count FROM sys_service WHERE ${isOurs("name")} GROUP BY 1`;
 
 const countUnfinished = `
   SELECT pinned_deployment_id AS id, status, count(*) AS count,
     sum(CASE WHEN last_failure_error_code = 'RT0010' THEN 1 ELSE 0 END) AS unreachable
   FROM sys_invocation
-  WHERE status <> 'completed' AND pinned_deployment_id IS NOT NULL AND ${ours("target_service_name")}
+  WHERE status <> 'completed' AND pinned_deployment_id IS NOT NULL AND ${isOurs("target_service_name")}
   GROUP BY 1, 2`;
 
 /** Newest first. */
@@ -63,7 +62,7 @@ async function readVersions(admin: RestateAdmin): Promise<Version[]> {
   return deployments.map(({ id, endpoint, created_at: at }) => {
     const own = counts.filter((row) => row.id === id);
     return {
-      revision: revisionOf(endpoint),
+      revision: revisionOf(endpoint) ?? "",
       address: endpoint,
       registered_at: toIso(Date.parse(at)),
       serves: services.find((row) => row.id === id)?.count ?? 0,
@@ -73,21 +72,19 @@ async function readVersions(admin: RestateAdmin): Promise<Version[]> {
   });
 }
 
-const revisionOf = (endpoint: string) => /\/rev-([^/]+)\/?$/.exec(endpoint)?.[1] ?? "";
-
 type TroubledRow = {
   id: string;
   target: string;
   status: Troubled["status"];
   modified_at: string;
-  retry_count: number | null;
-  next_retry_at: string | null;
-  last_failure: string | null;
-  last_failure_error_code: string | null;
-  endpoint: string | null;
+  retry_count?: number;
+  next_retry_at?: string;
+  last_failure?: string;
+  last_failure_error_code?: string;
+  endpoint?: string;
 };
 
-const isTroubled = `i.status IN ('paused', 'backing-off') AND ${ours("i.target_service_name")}`;
+const isTroubled = `i.status IN ('paused', 'backing-off') AND ${isOurs("i.target_service_name")}`;
 
 const findTroubled = `
   SELECT i.id, i.target, i.status, i.modified_at, i.retry_count, i.next_retry_at, i.last_failure,
@@ -95,7 +92,7 @@ const findTroubled = `
   FROM sys_invocation i LEFT JOIN sys_deployment d ON d.id = i.pinned_deployment_id
   WHERE ${isTroubled} ORDER BY i.modified_at LIMIT ${mostTroubled}`;
 
-async function readTroubled(admin: RestateAdmin) {
+export async function readTroubled(admin: Pick<RestateAdmin, "query">) {
   const rows = await admin.query<TroubledRow>(findTroubled);
   const [all] = await admin.query<{ count: number }>(
     `SELECT count(*) AS count FROM sys_invocation i WHERE ${isTroubled}`,
@@ -111,9 +108,13 @@ function describeTroubled(row: TroubledRow): Troubled {
     status,
     since: toIso(Date.parse(since)),
     attempts: attempts ?? 0,
-    next_attempt_at: next === null ? null : toIso(Date.parse(next)),
+    next_attempt_at: next === undefined ? null : toIso(Date.parse(next)),
     reason: cleanText(maskSecrets(row.last_failure ?? ""), longestReason),
-    advice: adviseOn({ status, code: row.last_failure_error_code, endpoint: row.endpoint }),
+    advice: adviseOn({
+      status,
+      code: row.last_failure_error_code ?? null,
+      endpoint: row.endpoint ?? null,
+    }),
   };
 }
 
@@ -125,8 +126,7 @@ export function adviseOn(trouble: {
 }): string {
   const { status, code, endpoint } = trouble;
   if (code === "RT0010") {
-    const revision = revisionOf(endpoint ?? "");
-    return `No worker answers at its address: start that one, or move it: vedette upgrade adopt ${revision}`;
+    return `No worker answers at its address: start that one, or move it: vedette upgrade adopt ${revisionOf(endpoint) ?? ""}`;
   }
   if (code === "RT0016" || code === "RT0012") {
     return "Another version started it and this one cannot continue it: it is released by itself within seconds.";
@@ -136,26 +136,21 @@ export function adviseOn(trouble: {
   return "It is retried by itself: repair the cause that its reason names.";
 }
 
-type PinnedRow = { id: string; status: string };
-
-// One that runs may be at work in a process that still answers.
 const findPinned = (revision: string) => `
   SELECT i.id, i.status FROM sys_invocation i
   JOIN sys_deployment d ON d.id = i.pinned_deployment_id
   JOIN sys_service s ON s.name = i.target_service_name
-  WHERE i.status <> 'completed' AND ${ours("i.target_service_name")}
+  WHERE i.status <> 'completed' AND ${isOurs("i.target_service_name")}
     AND d.id <> s.deployment_id AND rtrim(d.endpoint, '/') LIKE '%/rev-${revision}'`;
 
 async function adopt(admin: RestateAdmin, revision: string) {
-  const pinned = await admin.query<PinnedRow>(findPinned(revision));
-  const retried = pinned.filter(({ status }) => status === "backing-off").map(({ id }) => id);
-  const inactive = pinned.filter(({ status }) => ["paused", "suspended"].includes(status));
-  const moved = [...retried, ...inactive.map(({ id }) => id)].slice(0, mostMoved);
-  await admin.change(
-    "pause",
-    moved.filter((id) => retried.includes(id)),
+  const pinned = await admin.query<{ id: string; status: string }>(findPinned(revision));
+  // One that runs may be at work in a process that still answers.
+  const inactive = pinned.filter(({ status }) =>
+    ["backing-off", "paused", "suspended"].includes(status),
   );
-  await admin.change("resume?deployment=latest", moved);
+  const moved = inactive.slice(0, mostMoved);
+  await moveToServing(admin, moved);
   return { moved: moved.length, left: pinned.length - moved.length };
 }
 

@@ -31,17 +31,23 @@ type AdminBody = Parameters<typeof readBody>[0];
 export async function registerWorker(registration: Registration): Promise<boolean> {
   const once = async () => {
     await requireOwnRestate(registration);
-    const id = await register(registration);
-    const { adminUrl } = registration;
-    if (!isSuperseded(await readDeployments(adminUrl), id)) return false;
+    const known = await register(registration);
+    if (known === undefined) return false;
+    if (!isSuperseded(await readDeployments(registration.adminUrl), known)) return false;
     await register(registration, { force: true });
     return true;
   };
   return pRetry(once, { retries: 12, minTimeout: 100, maxTimeout: 4_000 });
 }
 
-/** Returns the id of the deployment. Restate only reads a known address again, and lets it serve, with `force`. */
-async function register(registration: Registration, options?: { force: true }): Promise<string> {
+/**
+ * Returns the deployment's id if Restate has ignored the registration, because it knew the address: it only reads that
+ * again, and lets it serve, with `force`.
+ */
+async function register(
+  registration: Registration,
+  options?: { force: true },
+): Promise<string | undefined> {
   const { adminUrl, workerUrl, revision, installation } = registration;
   const answer = await requestRestate(`${adminUrl}/deployments`, {
     method: "POST",
@@ -56,8 +62,12 @@ async function register(registration: Registration, options?: { force: true }): 
     }),
     signal: AbortSignal.timeout(requestTimeoutMs),
   });
-  if (answer.statusCode < 300) {
+  if (answer.statusCode === 200 && options === undefined) {
     return (await readAdmin(answer.body, Registered, "registration of a deployment")).id;
+  }
+  if (answer.statusCode < 300) {
+    await answer.body.dump();
+    return undefined;
   }
   const reason = await readReason(answer.body, 1_000);
   const message = `Restate refused the worker at ${workerUrl}: ${answer.statusCode} ${reason}`;

@@ -14,12 +14,12 @@ const mostReasonBytes = 64 * 1024;
 
 export type RestateAdmin = ReturnType<typeof createRestateAdmin>;
 
-/** `resume?deployment=latest`: on the version that serves now; only of one that is paused or suspended. */
 type Verb = "kill" | "pause" | "resume" | "resume?deployment=latest";
 
 export function createRestateAdmin(adminUrl: string) {
   const each = pLimit(atOnce);
   return {
+    /** Returns the rows; a column that is NULL is absent. */
     async query<Row>(sql: string): Promise<Row[]> {
       const answer = await requestRestate(`${adminUrl}/query`, {
         method: "POST",
@@ -70,9 +70,28 @@ const mostAtOnce = 5_000;
 /** The names of our services, since other programs may use the same Restate. */
 const ours = "vedette.v1.";
 
+/** The SQL condition that a service is ours. */
+export const isOurs = (column: string) => `${column} LIKE '${ours}%'`;
+
 const findPaused = `
   SELECT id FROM sys_invocation
-  WHERE status = 'paused' AND target_service_name LIKE '${ours}%' LIMIT ${mostAtOnce}`;
+  WHERE status = 'paused' AND ${isOurs("target_service_name")} LIMIT ${mostAtOnce}`;
+
+/** Continues invocations on the version that serves now. Restate moves those that are paused or suspended. */
+export async function moveToServing(
+  admin: RestateAdmin,
+  invocations: readonly { id: string; status: string }[],
+): Promise<void> {
+  const retried = invocations.filter(({ status }) => status === "backing-off");
+  await admin.change(
+    "pause",
+    retried.map(({ id }) => id),
+  );
+  await admin.change(
+    "resume?deployment=latest",
+    invocations.map(({ id }) => id),
+  );
+}
 
 /** Resumes our paused invocations; call it once registered. Those that still fail are retried. Never throws. */
 export async function resumePaused(admin: RestateAdmin, log: Log): Promise<void> {

@@ -1,7 +1,7 @@
 /** Finds invocations that an earlier version started and that cannot continue, and releases them. */
 import { pause, startBackground } from "#kernel/async.ts";
 import type { Log } from "#kernel/log.ts";
-import type { RestateAdmin } from "./restate-admin.ts";
+import { moveToServing, type RestateAdmin } from "./restate-admin.ts";
 import { createWedgedReader, type WedgedInvocation, type WedgedReader } from "./wedged.ts";
 
 export type VersionWatchSettings = {
@@ -35,8 +35,7 @@ async function watch(settings: VersionWatchSettings, signal: AbortSignal): Promi
       const inherited = await reader.inherited(revision);
       if (isFirst) await resumeAll(settings.admin, inherited);
       isFirst = false;
-      await takeBackLost(settings, reader);
-      await adoptOrphaned(settings, reader);
+      await rescueUnanswered(settings, reader);
       hasInherited = (await releaseStuck()) || inherited.length > 0;
       problem = undefined;
     } catch (err) {
@@ -64,23 +63,23 @@ async function resumeAll(
   );
 }
 
-/** Serves in place of another version that nobody answers for: one that was started last, and has ended for good. */
-async function takeBackLost(
-  { revision, takeBack, log }: VersionWatchSettings,
+/**
+ * Continues invocations at whose address nobody answers on the version that serves, and serves in place of one that was
+ * started last and has ended for good.
+ */
+async function rescueUnanswered(
+  { admin, revision, takeBack, log }: VersionWatchSettings,
   reader: WedgedReader,
-) {
-  if (!(await reader.isServedByNobody(revision))) return;
-  log.warn({ revision }, "this version serves again, since nobody answers for a later one");
-  await takeBack();
-}
-
-/** Moves invocations to the version that serves now, since nobody answers at the address of theirs. */
-async function adoptOrphaned({ admin, log }: VersionWatchSettings, reader: WedgedReader) {
-  const orphaned = await reader.orphaned();
+): Promise<void> {
+  const unanswered = await reader.unanswered();
+  if (unanswered.some(({ isOrphaned, servedBy }) => !isOrphaned && servedBy !== revision)) {
+    log.warn({ revision }, "this version serves again, since nobody answers for a later one");
+    await takeBack();
+  }
+  const orphaned = unanswered.filter(({ isOrphaned }) => isOrphaned);
   if (orphaned.length === 0) return;
   log.info({ invocations: orphaned.length }, "invocations of a version that is gone are continued");
-  await admin.change("pause", orphaned);
-  await admin.change("resume?deployment=latest", orphaned);
+  await moveToServing(admin, orphaned);
 }
 
 /**

@@ -18,6 +18,21 @@ export type WedgedInvocation = {
 /** `startedAt`: when its last attempt was made. */
 type StuckInvocation = WedgedInvocation & { startedAt: string | null };
 
+/** `servedBy`: the revision that gets new calls of its service; `isOrphaned`: another one than its own. */
+export type UnansweredInvocation = {
+  id: string;
+  status: string;
+  isOrphaned: boolean;
+  servedBy: string | null;
+};
+
+type UnansweredRow = Pick<UnansweredInvocation, "id" | "status"> & {
+  /** Absent: it has not reached an address a single time. */
+  pinned?: string;
+  serving: string;
+  endpoint: string;
+};
+
 type StuckRow = Omit<StuckInvocation, "revision"> & { endpoint: string | null };
 
 /** Reads invocations of every address that a worker was registered at: versions follow each other behind one. */
@@ -35,15 +50,15 @@ export function createWedgedReader(admin: RestateAdmin, services: readonly strin
       return admin.query(findInherited(names, revision));
     },
 
-    /** The invocations of a version that has no process any more, while another one serves. */
-    async orphaned(): Promise<string[]> {
-      const rows = await admin.query<{ id: string }>(findOrphaned(names));
-      return rows.map(({ id }) => id);
-    },
-
-    /** True if new calls go to another revision, at whose address nobody answers. */
-    async isServedByNobody(revision: string): Promise<boolean> {
-      return (await admin.query(findUnserved(names, revision))).length > 0;
+    /** The invocations at whose address nobody answers. */
+    async unanswered(): Promise<UnansweredInvocation[]> {
+      const rows = await admin.query<UnansweredRow>(findUnanswered(names));
+      return rows.map(({ id, status, pinned, serving, endpoint }) => ({
+        id,
+        status,
+        isOrphaned: pinned !== undefined && pinned !== serving,
+        servedBy: revisionOf(endpoint),
+      }));
     },
 
     /** Their arguments and the calls that they have sent; nothing for those whose journal is gone. */
@@ -53,7 +68,8 @@ export function createWedgedReader(admin: RestateAdmin, services: readonly strin
 
 export type WedgedReader = ReturnType<typeof createWedgedReader>;
 
-function revisionOf(endpoint: string | null): string | null {
+/** The revision in a worker's address; null: there is none. */
+export function revisionOf(endpoint: string | null): string | null {
   return /\/rev-([^/]+)\/?$/.exec(endpoint ?? "")?.[1] ?? null;
 }
 
@@ -86,19 +102,10 @@ const findInherited = (names: string, revision: string) => `
 const fewestRetries = 9;
 
 // RT0010: the address cannot be reached.
-const findOrphaned = (names: string) => `
-  SELECT i.id FROM sys_invocation i
-  JOIN sys_service s ON s.name = i.target_service_name
-  WHERE i.status IN ('paused', 'backing-off') AND i.target_service_name IN (${names})
-    AND i.last_failure_error_code = 'RT0010' AND i.retry_count >= ${fewestRetries}
-    AND i.pinned_deployment_id <> s.deployment_id`;
-
-// Without a pin it has not reached that address a single time.
-const findUnserved = (names: string, revision: string) => `
-  SELECT i.id FROM sys_invocation i
+const findUnanswered = (names: string) => `
+  SELECT i.id, i.status, i.pinned_deployment_id AS pinned, s.deployment_id AS serving, d.endpoint
+  FROM sys_invocation i
   JOIN sys_service s ON s.name = i.target_service_name
   JOIN sys_deployment d ON d.id = s.deployment_id
   WHERE i.status IN ('paused', 'backing-off') AND i.target_service_name IN (${names})
-    AND i.last_failure_error_code = 'RT0010' AND i.retry_count >= ${fewestRetries}
-    AND (i.pinned_deployment_id IS NULL OR i.pinned_deployment_id = s.deployment_id)
-    AND rtrim(d.endpoint, '/') NOT LIKE ${quote(`%/rev-${revision}`)} LIMIT 1`;
+    AND i.last_failure_error_code = 'RT0010' AND i.retry_count >= ${fewestRetries}`;

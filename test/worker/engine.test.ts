@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
-import { adviseOn } from "#worker/engine.ts";
+import { adviseOn, readTroubled } from "#worker/engine.ts";
 import { isSuperseded } from "#worker/register.ts";
+import type { RestateAdmin } from "#worker/restate-admin.ts";
 
 const endpoint = "http://worker:9480/rev-4f2a";
 
@@ -19,6 +20,23 @@ it.each([
 
 it("advice on a paused invocation names the command that retries it", () => {
   expect(adviseOn({ status: "paused", code: null, endpoint })).toMatch(/vedette engine retry/);
+});
+
+it("a paused invocation has no next attempt, as Restate leaves out what is NULL", async () => {
+  const row = {
+    id: "inv_1",
+    target: "vedette.v1.Notices/a/post",
+    status: "paused",
+    modified_at: "2030-01-01T00:00:00Z",
+  };
+  const query = async (sql: string) => (sql.includes("count(*)") ? [{ count: 1 }] : [row]);
+
+  const { invocations, total } = await readTroubled({ query: query as RestateAdmin["query"] });
+
+  expect(total).toBe(1);
+  expect(invocations).toMatchObject([
+    { since: "2030-01-01T00:00:00.000Z", attempts: 0, next_attempt_at: null, reason: "" },
+  ]);
 });
 
 const deployment = (id: string, revision: number) => ({ id, services: [{ name: "a", revision }] });

@@ -1,16 +1,16 @@
 /** The commands on Restate's invocations. Each returns its exit code. */
-import { setTimeout as pause } from "node:timers/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import { connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
 import { complain, printAnswer } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
 import { formatUtc } from "#kernel/time.ts";
-import { engineHandlers, engineName, type Troubled, type Version } from "#worker/contract.ts";
+import { engineHandlers, engineService, type Troubled, type Version } from "#worker/contract.ts";
 
 /** Exit code 2: there is one. */
 export async function showTroubled(options: GlobalOptions): Promise<number> {
   const { output } = engineHandlers.Troubled;
-  const found = await connect(options).call(`${engineName}/Troubled`, {}, output);
+  const found = await connect(options).call(`${engineService.name}/Troubled`, {}, output);
   printAnswer(found, options.json, () => describeTroubled(found.invocations, found.total));
   return found.total === 0 ? 0 : 2;
 }
@@ -32,13 +32,17 @@ function describeTroubled(invocations: readonly Troubled[], total: number): stri
 
 export async function retryInvocation(id: string, options: GlobalOptions): Promise<number> {
   const { input, output } = engineHandlers.Retry;
-  const retried = await connect(options).call(`${engineName}/Retry`, input.parse({ id }), output);
+  const retried = await connect(options).call(
+    `${engineService.name}/Retry`,
+    input.parse({ id }),
+    output,
+  );
   return printAnswer(retried, options.json, () => `Tried again: ${plain(retried.target)}.`);
 }
 
 async function readVersions(options: GlobalOptions): Promise<Version[]> {
   const { output } = engineHandlers.Versions;
-  return (await connect(options).call(`${engineName}/Versions`, {}, output)).versions;
+  return (await connect(options).call(`${engineService.name}/Versions`, {}, output)).versions;
 }
 
 const countUnfinished = ({ unfinished }: Version) =>
@@ -76,7 +80,7 @@ export async function drainVersion(
   const endsAtMs = Date.now() + options.timeout * 1_000;
   let left = await countLeft(revision, options);
   while (left > 0 && Date.now() < endsAtMs) {
-    await pause(pollMs);
+    await delay(pollMs);
     const before = left;
     left = await countLeft(revision, options);
     if (left !== before) complain(`${left} unfinished`);
@@ -105,7 +109,7 @@ const describeLeft = (revision: string, left: number) =>
 export async function adoptVersion(revision: string, options: GlobalOptions): Promise<number> {
   const { input, output } = engineHandlers.Adopt;
   const request = input.parse({ revision });
-  const adopted = await connect(options).call(`${engineName}/Adopt`, request, output);
+  const adopted = await connect(options).call(`${engineService.name}/Adopt`, request, output);
   const { moved, left } = adopted;
   printAnswer(adopted, options.json, () => {
     const more = left === 0 ? "" : `; ${left} run or are more than one call moves: repeat it`;

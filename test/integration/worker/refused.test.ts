@@ -10,7 +10,7 @@ function inTurn(...statuses: number[]) {
   const asked = { times: 0 };
   const answer = (outgoing: ServerResponse) => {
     outgoing.statusCode = statuses[Math.min(asked.times++, statuses.length - 1)] ?? 500;
-    outgoing.end('{"id":"dp_1","deployments":[]}');
+    outgoing.end("{}");
   };
   return { asked, answer };
 }
@@ -35,8 +35,7 @@ describe("a worker that registers", () => {
 
     await registerWorker({ ...worker, adminUrl: await serveAnswer(answer) });
 
-    // The refused request, the next one, and the list of deployments.
-    expect(asked.times).toBe(3);
+    expect(asked.times).toBe(2);
   });
 
   it("does not retry when its request is refused, and reports the answer", async () => {
@@ -49,11 +48,11 @@ describe("a worker that registers", () => {
     expect(asked.times).toBe(1);
   });
 
-  it("refuses an answer with an endless body, and does not read to its end", async () => {
+  it("is registered by an answer with an endless body, which it does not read", async () => {
     const { written, answer } = endless(201);
-    const registered = registerWorker({ ...worker, adminUrl: await serveAnswer(answer) });
 
-    await expect(registered).rejects.toThrow(/the registration of a deployment has more than/);
+    await registerWorker({ ...worker, adminUrl: await serveAnswer(answer) });
+
     expect(written.bytes).toBeLessThan(manyBytes);
   });
 
