@@ -4,9 +4,72 @@ import { tuple } from "#api/access/grants.ts";
 import { invalidInput } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
 import { demand, procedure } from "#api/procedure.ts";
-import { toBigint, whole } from "#api/schemas/schema.ts";
-import { exampleOverride, overrideTarget } from "./overrides.ts";
+import { aboutCursor, Empty, pageSize, toPage } from "#api/schemas/resources.ts";
+import { text, toBigint, whole } from "#api/schemas/schema.ts";
+import {
+  describeOverride,
+  exampleOverride,
+  type Override,
+  OverrideOutput,
+  overrideNotFound,
+  overrideTarget,
+} from "./overrides.ts";
 import type { RatelimitParts } from "./parts.ts";
+
+export function getOverride({ namespaces }: RatelimitParts) {
+  return procedure({
+    summary: "Shows the override that applies to an identifier.",
+    input: z.strictObject(overrideTarget),
+    output: OverrideOutput,
+    example: { body: { namespace: "emails", identifier: "user_42" }, data: exampleOverride },
+    refusals: [404],
+    handle: async (input, call) => {
+      const namespace = await namespaces.require(call, input.namespace);
+      const urn = `unkey:v1:${call.workspaceId}:ratelimit/namespaces/${namespace.id}#read_override`;
+      const mayRead =
+        call.grants.allow(tuple("ratelimit", namespace.id, "read_override")) ||
+        call.grants.allow(urn);
+      const override = namespace.findOverride(input.identifier);
+      // An override that the caller may not read is answered like one that does not exist.
+      if (override === undefined || !mayRead) throw overrideNotFound();
+      return { data: describeOverride(override) };
+    },
+  });
+}
+
+export function listOverrides({ namespaces, database }: RatelimitParts) {
+  return procedure({
+    summary: "Lists the overrides of a namespace.",
+    input: z.strictObject({
+      namespace: overrideTarget.namespace,
+      cursor: text().describe(aboutCursor).optional(),
+      limit: pageSize(10),
+    }),
+    output: z.array(OverrideOutput).describe("The overrides of the page, by id."),
+    example: {
+      body: { namespace: "emails", limit: 10 },
+      data: [exampleOverride],
+      pagination: { hasMore: false },
+    },
+    refusals: [404],
+    handle: async ({ namespace: name, cursor = "", limit }, call) => {
+      const namespace = await namespaces.require(call, name);
+      demand(call, tuple("ratelimit", namespace.id, "read_override"));
+      const { rows } = await database.query<{ [Column in keyof Override]: string }>(
+        `SELECT id, identifier, "limit", duration_ms AS "durationMs" FROM ratelimit_overrides
+         WHERE namespace_id = $1 AND id >= $2 ORDER BY id LIMIT $3`,
+        [namespace.id, cursor, limit + 1],
+      );
+      const page = toPage(rows, limit);
+      const overrides = page.rows.map((row) => ({
+        ...row,
+        limit: Number(row.limit),
+        durationMs: Number(row.durationMs),
+      }));
+      return { data: overrides.map(describeOverride), pagination: page.pagination };
+    },
+  });
+}
 
 export function setOverride({ namespaces, change }: RatelimitParts) {
   return procedure({
@@ -99,4 +162,34 @@ async function refuseExcess(
   throw invalidInput(
     `A namespace may have at most ${most}. Please delete some that are not needed any more.`,
   );
+}
+
+export function deleteOverride({ namespaces, change }: RatelimitParts) {
+  return procedure({
+    summary: "Removes the override of exactly this identifier or pattern.",
+    input: z.strictObject(overrideTarget),
+    output: Empty,
+    example: { body: { namespace: "emails", identifier: exampleOverride.identifier }, data: {} },
+    refusals: [404],
+    handle: async (input, call) => {
+      const namespace = await namespaces.require(call, input.namespace);
+      demand(call, tuple("ratelimit", namespace.id, "delete_override"));
+      return change(call, async ({ transaction, record, stale }) => {
+        const { rows } = await transaction.query<{ id: string }>(
+          `DELETE FROM ratelimit_overrides WHERE namespace_id = $1 AND identifier = $2
+           RETURNING id`,
+          [namespace.id, input.identifier],
+        );
+        const id = rows[0]?.id;
+        if (id === undefined) throw overrideNotFound();
+        stale(`namespace:${namespace.id}`);
+        record({
+          event: "ratelimit.delete_override",
+          description: `Deleted the override of ${input.identifier} in ${namespace.name}`,
+          targets: [{ type: "ratelimitOverride", id, name: input.identifier }],
+        });
+        return { data: {} };
+      });
+    },
+  });
 }
