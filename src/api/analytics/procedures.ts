@@ -1,5 +1,4 @@
 /** The namespace `analytics`: a caller's SQL query on one family of recorded rows. */
-
 import { type EngineQuery, queryLimits, type Row } from "#api/analytics/engine/engine-client.ts";
 import { EngineError } from "#api/analytics/engine/engine-error.ts";
 import { columnsOf } from "#api/analytics/engine/schema.ts";

@@ -1,5 +1,4 @@
 /** The namespace `apis`: APIs, to which keys belong. */
-
 import { z } from "zod";
 import { allOf, anyOf, type Requirement, tuple } from "#api/access/grants.ts";
 import type { Change } from "#api/changes/change.ts";

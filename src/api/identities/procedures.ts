@@ -1,5 +1,4 @@
 /** The namespace `identities`: the holders of keys, with limits that all their keys share. */
-
 import type { Pool } from "pg";
 import { z } from "zod";
 import type { Change } from "#api/changes/change.ts";

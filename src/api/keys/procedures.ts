@@ -1,5 +1,4 @@
 /** The namespace `keys`: the key of an entry is the procedure's name. */
-
 import { z } from "zod";
 import { hashKey } from "#api/cache/key-record.ts";
 import { ApiError } from "#api/error.ts";

@@ -1,5 +1,4 @@
 /** The namespace `ratelimit`: the key of an entry is the procedure's name. */
-
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
 import type { LimitAnswer, LimitRequest } from "#api/limiter.ts";
