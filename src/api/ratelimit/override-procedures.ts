@@ -6,6 +6,7 @@ import { newId } from "#api/ids.ts";
 import { demand, procedure } from "#api/procedure.ts";
 import { aboutCursor, Empty, pageSize, toPage } from "#api/schemas/resources.ts";
 import { text, toBigint, whole } from "#api/schemas/schema.ts";
+import type { RatelimitParts } from "./decision.ts";
 import {
   describeOverride,
   exampleOverride,
@@ -14,7 +15,6 @@ import {
   overrideNotFound,
   overrideTarget,
 } from "./overrides.ts";
-import type { RatelimitParts } from "./parts.ts";
 
 export function getOverride({ namespaces }: RatelimitParts) {
   return procedure({

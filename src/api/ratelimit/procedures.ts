@@ -11,13 +11,13 @@ import {
   findSubject,
   LimitInput,
   limitFields,
+  type RatelimitParts,
   readUsualLimit,
   recordDecision,
   type Subject,
   toRequest,
 } from "./decision.ts";
 import { deleteOverride, getOverride, listOverrides, setOverride } from "./override-procedures.ts";
-import type { RatelimitParts } from "./parts.ts";
 
 export function ratelimitProcedures(parts: RatelimitParts): Procedures {
   return {

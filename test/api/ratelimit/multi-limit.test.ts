@@ -2,8 +2,8 @@ import { expect, it } from "vitest";
 import { Grants } from "#api/access/grants.ts";
 import type { AnalyticsRecorder } from "#api/analytics/recording/recorder.ts";
 import type { Call } from "#api/procedure.ts";
+import type { RatelimitParts } from "#api/ratelimit/decision.ts";
 import { createLocalLimiter } from "#api/ratelimit/limiter/local-limiter.ts";
-import type { RatelimitParts } from "#api/ratelimit/parts.ts";
 import { multiLimit } from "#api/ratelimit/procedures.ts";
 import { neverAsked } from "../../support/never-asked.ts";
 

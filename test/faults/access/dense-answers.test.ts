@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createRenewCertificate } from "#api/tls/renew.ts";
+import { createRenewCertificate } from "#api/tls/acme.ts";
 import { createHttpDriver } from "#fleet/drivers/http.ts";
 import { createCluster, listAll } from "#fleet/drivers/kubernetes/client.ts";
 import { PodPage } from "#fleet/drivers/kubernetes/schemas.ts";
