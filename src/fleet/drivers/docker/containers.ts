@@ -1,7 +1,7 @@
 /** Remembers the sentinels' containers on one host, and describes how a list names them. */
 import type { z } from "zod";
+import { boundLabels } from "#fleet/drivers/bounded.ts";
 import { type ListedSentinel, UnreachableError } from "#fleet/drivers/driver.ts";
-import { boundLabels } from "#fleet/labels.ts";
 import {
   type Engine,
   type EngineRequest,

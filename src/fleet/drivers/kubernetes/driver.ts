@@ -1,4 +1,5 @@
 /** A fleet of workloads in a Kubernetes cluster (docs/fleets.md, "Kubernetes"). */
+import { boundLabels } from "#fleet/drivers/bounded.ts";
 import {
   type ApplyResult,
   type Driver,
@@ -17,7 +18,6 @@ import {
   type SetReading,
   templateOf,
 } from "#fleet/drivers/kubernetes/members/set-reading.ts";
-import { boundLabels } from "#fleet/labels.ts";
 import { isSameContent } from "#kernel/image-reference.ts";
 import type { Log } from "#kernel/log.ts";
 import { findAccess } from "./access.ts";
