@@ -1,5 +1,4 @@
 /** Cleans and bounds everything that a fleet returns, for every driver alike. */
-import { LabelName, type Labels, LabelValue } from "#fleet/contract.ts";
 import { cleanLog, cleanWords, type Log } from "#kernel/log.ts";
 import { cleanText, isClean } from "#kernel/text.ts";
 import {
@@ -119,18 +118,4 @@ function cleanReason(reason: string): string {
 function warnOfLeftOut(odd: readonly ListedSentinel[], log: Log): void {
   const named = odd.slice(0, namedAtMost).map(({ id }) => cleanText(id, 60));
   log.error({ count: odd.length, named }, "sentinels left out: their ids cannot be used");
-}
-
-const mostLabels = 32;
-const mostRead = 1_000;
-
-/** Returns the valid labels, by name, 32 at most: others can't be chosen by, and nothing else depends on them. */
-export function boundLabels(given: unknown): Labels {
-  if (typeof given !== "object" || given === null || Array.isArray(given)) return {};
-  const valid = Object.entries(given)
-    .slice(0, mostRead)
-    .filter(
-      ([name, value]) => LabelName.safeParse(name).success && LabelValue.safeParse(value).success,
-    );
-  return Object.fromEntries(valid.toSorted(([a], [b]) => (a < b ? -1 : 1)).slice(0, mostLabels));
 }

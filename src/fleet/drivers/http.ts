@@ -7,8 +7,8 @@ import { parseJson, readBody, withoutSecret } from "#kernel/body.ts";
 import { Agent, type Dispatcher, errors, request } from "#kernel/http.ts";
 import { compareImages, isSameContent } from "#kernel/image-reference.ts";
 import { listOf } from "#kernel/setting.ts";
-import { boundLabels } from "./bounded.ts";
 import {
+  boundLabels,
   type DeployOrder,
   type Driver,
   type DriverCall,

@@ -1,7 +1,6 @@
 /** Remembers the sentinels' containers on one host, and describes how a list names them. */
 import type { z } from "zod";
-import { boundLabels } from "#fleet/drivers/bounded.ts";
-import { type ListedSentinel, UnreachableError } from "#fleet/drivers/driver.ts";
+import { boundLabels, type ListedSentinel, UnreachableError } from "#fleet/drivers/driver.ts";
 import {
   type Engine,
   type EngineRequest,

@@ -1,7 +1,7 @@
 /** A fleet of workloads in a Kubernetes cluster (docs/fleets.md, "Kubernetes"). */
-import { boundLabels } from "#fleet/drivers/bounded.ts";
 import {
   type ApplyResult,
+  boundLabels,
   type Driver,
   type DriverCall,
   type ListedSentinel,
