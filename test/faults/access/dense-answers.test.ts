@@ -7,7 +7,7 @@ import { createHttpDriver } from "#fleet/drivers/http.ts";
 import { createCluster, listAll } from "#fleet/drivers/kubernetes/client.ts";
 import { PodPage } from "#fleet/drivers/kubernetes/schemas.ts";
 import { parseJson } from "#kernel/body.ts";
-import { createRunnerClient } from "#monitor/locations/client.ts";
+import { createRunnerClient } from "#monitor/locations/runner.ts";
 import { buildDockerHost, createTestDriver } from "../../support/docker/fleet.ts";
 import { answerJson, startScriptedEngine } from "../../support/docker/scripted-engine.ts";
 
