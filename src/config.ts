@@ -2,21 +2,18 @@
 import { existsSync } from "node:fs";
 import { z } from "zod";
 import { alertEventsConfig } from "#alerts/config.ts";
-import { analyticsConfig } from "#api/analytics/config.ts";
 import { apiConfig } from "#api/config.ts";
-import { ratelimitConfig } from "#api/ratelimit/config.ts";
-import { acmeConfig } from "#api/tls/config.ts";
 import { ciConfig } from "#ci/config.ts";
 import { controlConfig } from "#control/config.ts";
 import { cronConfig } from "#cron/config.ts";
 import { definitionsConfig } from "#definitions/config.ts";
 import { embeddedConfig } from "#embedded/config.ts";
-import { fleetConfig } from "#fleet/config.ts";
-import { fleetsConfig } from "#fleets-config.ts";
+import { fleetConfig, fleetFields, hasAddress } from "#fleet/config.ts";
+import { defaultFleet, FleetName } from "#fleet/contract.ts";
 import { readToml } from "#kernel/documents.ts";
 import { faultLines } from "#kernel/faults.ts";
 import { readSecretVariable } from "#kernel/files.ts";
-import { secretPaths, wholeNumber } from "#kernel/setting.ts";
+import { overrides, secretPaths, secretUrl, wholeNumber } from "#kernel/setting.ts";
 import { metricsConfig } from "#metrics/config.ts";
 import { monitorConfig } from "#monitor/config.ts";
 import { registryConfig } from "#registry/config.ts";
@@ -24,6 +21,24 @@ import { rolloutConfig } from "#rollout/config.ts";
 import { alertmanagerConfig } from "#routing/alertmanager/config.ts";
 import { incidentConfig } from "#routing/config.ts";
 import { workerConfig } from "#worker/config.ts";
+
+/** A fleet besides the default one, of the settings `[fleets]`. Settings that it leaves out are as for all. */
+const FleetTable = z
+  .strictObject({
+    ...fleetFields,
+    // Without a default: a variable that is left over, or misspelt, must not make a fleet of local processes.
+    driver: fleetFields.driver.removeDefault(),
+    /** Besides this table's own settings, those of `[rollout]` and `[registry]` that differ here. */
+    rollout: overrides(rolloutConfig.rollout),
+    registry: overrides(registryConfig.registry),
+    slack: z
+      .strictObject({
+        /** Receives this fleet's rollout messages; the URL is a secret. Empty: where the others' go. */
+        sentinel_rollout_webhook_url: secretUrl(),
+      })
+      .prefault({}),
+  })
+  .refine(hasAddress, { error: 'driver "http" needs http.url' });
 
 export const Config = z.strictObject({
   data_dir: z
@@ -50,8 +65,6 @@ export const Config = z.strictObject({
         .describe("`auto`: `pretty` on a terminal, else `json`"),
     })
     .prefault({}),
-  ...analyticsConfig,
-  ...acmeConfig,
   ...alertEventsConfig,
   ...alertmanagerConfig,
   ...apiConfig,
@@ -61,11 +74,18 @@ export const Config = z.strictObject({
   ...embeddedConfig,
   ...definitionsConfig,
   ...fleetConfig,
-  ...fleetsConfig,
+  fleets: z
+    .record(FleetName, FleetTable)
+    .refine((fleets) => !(defaultFleet in fleets), {
+      error: `"${defaultFleet}" is the default fleet: its settings are [fleet]`,
+    })
+    .default({})
+    .describe(
+      "Further fleets by name: the keys of `fleet`, and those of `rollout`, `registry` and `slack` that differ",
+    ),
   ...incidentConfig,
   ...monitorConfig,
   ...metricsConfig,
-  ...ratelimitConfig,
   ...registryConfig,
   ...rolloutConfig,
   ...workerConfig,
@@ -85,7 +105,7 @@ export const environmentAliases: Record<string, readonly string[]> = {
 /** Settings that could not be read. `message` has one line per fault, and of values only numbers, times, flags and choices. */
 export class ConfigError extends Error {}
 
-export type ConfigSource = { file?: string | undefined; environment: NodeJS.ProcessEnv };
+type ConfigSource = { file?: string | undefined; environment: NodeJS.ProcessEnv };
 
 /** Reads the settings; the environment overrides the file. Throws one `ConfigError` with all faults. */
 export function readConfig(source: ConfigSource): Config {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { newKeyMaterial } from "#api/keys/key-material.ts";
+import { newKeyMaterial } from "#api/keys/create-key.ts";
 import { makeToken } from "#cli/token.ts";
 import { secretSettings } from "#config.ts";
 import { ticketBytes } from "#console/contract.ts";
@@ -152,7 +152,7 @@ const drawers: Record<string, "masked" | "never shown" | "no secret"> = {
   "src/api/cache/invalidation.ts": "no secret",
   "src/api/docs/routes.ts": "no secret",
   "src/api/ids.ts": "no secret",
-  "src/api/keys/key-material.ts": "masked",
+  "src/api/keys/create-key.ts": "masked",
   "src/api/keys/recoverable/key-ring.ts": "no secret",
   "src/api/operator/root-keys.ts": "masked",
   "src/api/ratelimit/limiter/cell-memory.ts": "never shown",

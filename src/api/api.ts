@@ -17,7 +17,8 @@ import { keysProcedures } from "./keys/procedures.ts";
 import { readCredits, spendCredits } from "./keys/verify/credits.ts";
 import { countCaches, registerInvalidations } from "./metrics.ts";
 import type { ApiParts, NamespaceParts } from "./parts.ts";
-import { permissionsProcedures } from "./permissions/procedures.ts";
+import { permissionProcedures } from "./permissions/permission-procedures.ts";
+import { roleProcedures } from "./permissions/role-procedures.ts";
 import type { Procedures } from "./procedure.ts";
 import { createNamespaceStore } from "./ratelimit/namespaces.ts";
 import { ratelimitProcedures } from "./ratelimit/procedures.ts";
@@ -61,7 +62,7 @@ export function createNamespaces(parts: NamespaceParts): Record<string, Procedur
     apis: apisProcedures(parts),
     identities: identitiesProcedures(parts),
     keys: keysProcedures({ ...parts, verify: verifyParts(parts) }),
-    permissions: permissionsProcedures(parts),
+    permissions: { ...permissionProcedures(parts), ...roleProcedures(parts) },
     ratelimit: ratelimitProcedures({ ...parts, namespaces: parts.ratelimitNamespaces }),
   };
 }

@@ -1,13 +1,30 @@
+import { isIP } from "node:net";
 import { z } from "zod";
 import {
   flag,
   networkList,
+  optionalText,
   optionalUrl,
   port,
+  secret,
   secretList,
   secretText,
+  secretUrl,
+  textList,
+  urlSetting,
   wholeNumber,
 } from "#kernel/setting.ts";
+
+/** Authorities allow no more in one certificate. */
+const namesAtMost = 100;
+
+/** HTTP-01 proves single names only: no wildcards, no addresses (RFC 8555, section 8.3). */
+const hostName = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .pipe(z.hostname())
+  .refine((name) => isIP(name) === 0, "a host name is needed, not an address");
 
 export const apiConfig = {
   api: z
@@ -49,6 +66,52 @@ export const apiConfig = {
       validate_answers: flag()
         .default(false)
         .describe("For tests: an answer that does not match its schema is a 500"),
+    })
+    .prefault({}),
+  clickhouse: z
+    .strictObject({
+      url: secretUrl().describe(
+        "The ClickHouse of analytics, with user, password and database; empty: the embedded `chdb`",
+      ),
+    })
+    .prefault({}),
+  analytics: z
+    .strictObject({
+      enabled: flag().default(true).describe("false: nothing is recorded, and queries answer 412"),
+      retention_days: wholeNumber({ min: 1, max: 1_825, default: 30 }).describe(
+        "The retention of single events; sums are kept longer",
+      ),
+      spool_megabytes: wholeNumber({ min: 1, max: 1_000_000, default: 1_024 }).describe(
+        "What may wait on disk while the store is away",
+      ),
+    })
+    .prefault({}),
+  redis: z
+    .strictObject({
+      url: secret(
+        urlSetting({
+          schemes: ["redis", "rediss"],
+          example: "redis://user:password@redis.example.com:6379",
+        }),
+      ).describe("The Redis over which `api` processes share rate limits; empty: each has its own"),
+    })
+    .prefault({}),
+  acme: z
+    .strictObject({
+      names: textList()
+        .pipe(z.array(hostName).max(namesAtMost))
+        .transform((names) => [...new Set(names)])
+        .describe(
+          "The API's host names; empty: no HTTPS. Accepts the authority's terms of service",
+        ),
+      directory_url: z
+        .url({ protocol: /^https?$/ })
+        .default("https://acme-v02.api.letsencrypt.org/directory")
+        .describe("The authority, by its ACME directory"),
+      email: optionalText().describe("The address that the authority may write to"),
+      host: z.string().min(1).default("0.0.0.0").describe("Where the two ports listen"),
+      http_port: port(80).describe("Where challenges are answered; the authority calls port 80"),
+      https_port: port(443).describe("Where the API is served by HTTPS"),
     })
     .prefault({}),
 };

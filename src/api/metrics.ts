@@ -1,6 +1,8 @@
 /** The public API's metrics. Counting costs a request next to nothing. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { Counter, Gauge, type Registry } from "prom-client";
+import type { EngineState } from "#api/analytics/engine/engine.ts";
+import type { RecorderCounters } from "#api/analytics/recording/recorder.ts";
 
 /** Upper bounds of the buckets, seconds. */
 const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60] as const;
@@ -142,6 +144,46 @@ export function registerInvalidations(isLive: () => boolean, registry: Registry)
     registers: [registry],
     collect() {
       this.set(isLive() ? 1 : 0);
+    },
+  });
+}
+
+/** Metrics of recorded events, and of the store's availability. */
+export function countAnalytics(
+  { counters, state }: { counters: () => RecorderCounters; state: () => EngineState },
+  registry: Registry,
+): void {
+  new Counter({
+    name: "vedette_analytics_events_total",
+    help: "Events recorded, confirmed by the store, and dropped for want of space.",
+    labelNames: ["result"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      const { recorded, stored, dropped } = counters();
+      for (const [result, count] of Object.entries({ recorded, stored, dropped })) {
+        this.inc({ result }, count);
+      }
+    },
+  });
+  new Gauge({
+    name: "vedette_analytics_waiting_events",
+    help: "Events on their way to the store, in memory and on disk.",
+    labelNames: ["place"],
+    registers: [registry],
+    collect() {
+      const { buffered, spooled } = counters();
+      this.set({ place: "memory" }, buffered);
+      this.set({ place: "disk" }, spooled);
+    },
+  });
+  new Gauge({
+    name: "vedette_analytics_store_up",
+    help: "1 while the store of analytics can be asked, else 0.",
+    aggregator: "min",
+    registers: [registry],
+    collect() {
+      this.set(["ready", "resting"].includes(state()) ? 1 : 0);
     },
   });
 }

@@ -2,13 +2,13 @@
 import path from "node:path";
 import { Engine } from "#api/analytics/engine/engine.ts";
 import type { EngineQuery } from "#api/analytics/engine/engine-client.ts";
-import { countAnalytics } from "#api/analytics/metrics.ts";
 import type { AnalyticsParts } from "#api/analytics/parts.ts";
 import { Journal, recoverJournals } from "#api/analytics/recording/journal.ts";
 import { createOutbox, type Outbox } from "#api/analytics/recording/outbox.ts";
 import { type AnalyticsRecorder, createRecorder } from "#api/analytics/recording/recorder.ts";
 import { openSpool } from "#api/analytics/recording/spool.ts";
 import { type Retention, retentionFrom } from "#api/analytics/retention.ts";
+import { countAnalytics } from "#api/metrics.ts";
 import type { Base } from "./base.ts";
 import type { Stops } from "./stops.ts";
 

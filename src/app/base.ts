@@ -2,7 +2,7 @@
 import type { Registry } from "prom-client";
 import type { Config } from "#config.ts";
 import type { Credentials } from "#embedded/contract.ts";
-import type { Departure } from "#kernel/departure.ts";
+import { pause } from "#kernel/async.ts";
 import type { Log } from "#kernel/log.ts";
 import type { OwnService } from "#kernel/reach.ts";
 
@@ -21,3 +21,32 @@ export type Base = {
   /** Ends the program with this error, when it can no longer do its work. */
   fail: (error: Error) => void;
 };
+
+/** Announces that this process is about to end, so that load balancers stop sending it requests. */
+type Departure = {
+  isAnnounced: () => boolean;
+  announced: Promise<void>;
+  /** Resolves `seconds` after the announcement, or as soon as the program fails. */
+  announce: (seconds: number) => Promise<void>;
+};
+
+/** `failed` resolves when the program has failed: that announces it as well. */
+export function createDeparture(failed: Promise<unknown>): Departure {
+  let isAnnounced = false;
+  const announced = Promise.withResolvers<void>();
+  const note = () => {
+    isAnnounced = true;
+    announced.resolve();
+  };
+  void failed.then(note);
+  return {
+    isAnnounced: () => isAnnounced,
+    announced: announced.promise,
+    announce: async (seconds) => {
+      note();
+      const waiting = new AbortController();
+      const over = pause(seconds * 1_000, waiting.signal);
+      await Promise.race([over, failed]).finally(() => waiting.abort());
+    },
+  };
+}

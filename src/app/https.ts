@@ -1,10 +1,9 @@
 /** Wires what each thread of the API needs of its certificate, and of keys that seal. */
 import type { FastifyInstance } from "fastify";
 import { createKeyRing, type KeyRing } from "#api/keys/recoverable/key-ring.ts";
+import { createChallengeServer, createRenewCertificate } from "#api/tls/acme.ts";
 import { type CertificateStore, createCertificateStore } from "#api/tls/certificate-store.ts";
-import { createChallengeServer } from "#api/tls/challenge-server.ts";
 import { type HttpsServer, startHttpsServer } from "#api/tls/https-server.ts";
-import { createRenewCertificate } from "#api/tls/renew.ts";
 import type { RenewCertificate } from "#cron/jobs/keys.ts";
 import type { Database } from "#kernel/database.ts";
 import { listening, requireFreePort } from "#kernel/server.ts";

@@ -27,10 +27,9 @@ import { createMonitor } from "./monitor.ts";
 import { createWhyNobody } from "./monitor-secrets.ts";
 import { startCheckKey } from "./own-keys.ts";
 import { postgresServer } from "./own-services.ts";
-import { startRestateFront } from "./restate-front.ts";
 import { createResults } from "./results.ts";
 import type { Role } from "./roles.ts";
-import type { Restate, Servers } from "./servers.ts";
+import { type Restate, type Servers, startRestateFront } from "./servers.ts";
 import type { Stops } from "./stops.ts";
 import { startWorker } from "./worker.ts";
 

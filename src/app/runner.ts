@@ -6,8 +6,7 @@ import { createReach, type OwnService, seenFromElsewhere, serviceAt } from "#ker
 import { createReadSecret, findFaultyHosts } from "#kernel/secrets.ts";
 import { readWitness } from "#monitor/config.ts";
 import type { RunnableCheck } from "#monitor/contract.ts";
-import { createRunnerClient } from "#monitor/locations/client.ts";
-import { type Runner, startRunner } from "#monitor/locations/runner.ts";
+import { createRunnerClient, type Runner, startRunner } from "#monitor/locations/runner.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
 import { createRunCheck } from "#monitor/probe/run-check.ts";
 import { missingSettings } from "#monitor/probe/secrets.ts";

@@ -39,9 +39,9 @@ import { type RunningFleet, type RunningFleets, startFleets } from "./fleet.ts";
 import { findUnknownChannels } from "./fleets.ts";
 import { createResolveImage } from "./image-gate.ts";
 import type { Monitor } from "./monitor.ts";
+import { readIdentityKeys } from "./refusals.ts";
 import type { Results } from "./results.ts";
 import type { Stops } from "./stops.ts";
-import { readIdentityKeys } from "./unsigned-worker.ts";
 import { startVersionWatch } from "./versions.ts";
 
 /** The id that an installation's database was given when it was set up; it never changes. */

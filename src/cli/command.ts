@@ -1,25 +1,23 @@
 /** The command line: its commands, and how errors are reported. */
-import { Command, CommanderError, Option } from "commander";
+import { Argument, Command, CommanderError, Option } from "commander";
 import type { Role } from "#app/roles.ts";
+import { addAlertCommands } from "#cli/alerts/commands.ts";
+import { addCheckCommands, addMonitorCommands } from "#cli/checks/commands.ts";
+import { addConfigCommands } from "#cli/config/commands.ts";
+import { addEngineCommands } from "#cli/engine/commands.ts";
+import { addFleetCommands, addSentinelCommands } from "#cli/fleet/commands.ts";
+import { addOperatorCommands } from "#cli/operator/commands.ts";
+import { addRolloutCommands } from "#cli/rollout/commands.ts";
+import { addPinCommands, addPromotionCommands, addWindowCommands } from "#cli/rows/commands.ts";
+import { addSignInCommands } from "#cli/sign-in/commands.ts";
+import { cronJobs } from "#cron/contract.ts";
 import { readVersion } from "#kernel/process.ts";
 import { roles } from "#kernel/roles.ts";
-import { addAlertCommands } from "./alerts/commands.ts";
-import { addCheckCommands } from "./checks/commands.ts";
-import { addMonitorCommands } from "./checks/monitor-commands.ts";
-import { addCompletionCommand } from "./completion/commands.ts";
-import { addConfigCommands } from "./config/commands.ts";
+import type { Shell } from "./completion.ts";
 import { settingsFile, withConnection, withSettings } from "./connection-options.ts";
-import { addCronCommands } from "./cron/commands.ts";
-import { addEngineCommands } from "./engine/commands.ts";
-import { addFleetCommands } from "./fleet/commands.ts";
 import { type Exit, load } from "./load.ts";
-import { addOperatorCommands } from "./operator/commands.ts";
 import { parseRoles } from "./options.ts";
-import { complain, printJson } from "./print.ts";
-import { addRolloutCommands } from "./rollout/commands.ts";
-import { addPinCommands, addPromotionCommands, addWindowCommands } from "./rows/commands.ts";
-import { addSentinelCommands } from "./sentinels/commands.ts";
-import { addSignInCommands } from "./sign-in/commands.ts";
+import { complain, print, printJson } from "./print.ts";
 
 /** Runs one command; its exit code: 0 done or completed, 2 paused (status: something is wrong), 3 cancelled, 1 error. */
 export async function runCommand(argv: string[]): Promise<number> {
@@ -122,7 +120,7 @@ function addStartCommands(program: Command, exit: Exit): void {
   program
     .command("init")
     .description("write a vedette.config.ts and a vedette.toml with comments into this directory")
-    .action(load(exit, async () => (await import("./init/init.ts")).init));
+    .action(load(exit, async () => (await import("./init.ts")).init));
   program
     .command("identity")
     .description("create the key pair with which a Restate of your own signs its requests")
@@ -154,6 +152,47 @@ function addDoctorCommand(program: Command, exit: Exit): void {
     .option("--data-dir <directory>", "data directory of a local Vedette (default: the settings')")
     .action(load(exit, async () => (await import("./doctor.ts")).runDoctor));
 }
+
+function addCronCommands(program: Command, exit: Exit): void {
+  const cron = program.command("cron").description("list and run the timed jobs");
+  const from = () => import("./cron.ts");
+  withConnection(cron.command("list"))
+    .description("list the jobs: when each runs next, and how it last ended")
+    .action(load(exit, async () => (await from()).listJobs));
+  withConnection(cron.command("run"))
+    .addArgument(
+      new Argument("<job>", "its name, as listed by `vedette cron list`").choices(cronJobs),
+    )
+    .description("run a job now and wait for its end; exit code 1 when it failed")
+    .action(load(exit, async () => (await from()).runJob));
+}
+
+const shells: Shell[] = ["bash", "zsh", "fish"];
+
+/** Must be added last: it knows the commands that are there when it is called. */
+function addCompletionCommand(program: Command, exit: Exit): void {
+  program
+    .command("completion")
+    .description("print a script that lets a shell complete these commands at Tab")
+    .addArgument(new Argument("<shell>", "the shell").choices(shells))
+    .addHelpText("after", completionExamples)
+    .action(
+      load(exit, async () => {
+        const { completionScript } = await import("./completion.ts");
+        return async (shell: Shell) => {
+          print(completionScript(program, shell).trimEnd());
+          return 0;
+        };
+      }),
+    );
+}
+
+const completionExamples = `
+To have it in every new shell:
+  bash   in ~/.bashrc: eval "$(vedette completion bash)"
+  zsh    in ~/.zshrc, after compinit: source <(vedette completion zsh)
+  fish   vedette completion fish > ~/.config/fish/completions/vedette.fish
+`;
 
 const examples = `
 Examples:

@@ -5,7 +5,6 @@ import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError, unkept } from "#kernel/restate.ts";
 import type { CheckResult, OpenAlert, Quiet, ReadDefinitions } from "#monitor/contract.ts";
 import type { Inbox } from "#monitor/heartbeat/inbox.ts";
-import { apiCheckObject, heartbeatObject } from "#monitor/internal.ts";
 import type { AlertState, RunNowAnswer } from "#monitor/operations/contract.ts";
 import {
   type Acknowledgement,
@@ -17,10 +16,10 @@ import {
 } from "#monitor/operations/rules.ts";
 import type { RunCheck } from "#monitor/probe/run-check.ts";
 import type { WhyOff } from "#monitor/probe/secrets.ts";
-import { forEver } from "#monitor/retry.ts";
 import type { ChangeRow } from "#monitor/state/evaluate.ts";
 import type { Row } from "#monitor/state/row.ts";
 import type { States } from "#monitor/state/store.ts";
+import { apiCheckObject, forEver, heartbeatObject } from "./internal.ts";
 
 export type CheckObjectParts = {
   states: Pick<States, "change" | "decide">;

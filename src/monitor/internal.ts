@@ -1,6 +1,6 @@
 /** Handlers that the parts of the monitor call on each other. Control forwards only the capitalized ones. */
 import { iface } from "@restatedev/restate-sdk";
-import type { CheckResult } from "./contract.ts";
+import { untilDone } from "#kernel/restate.ts";
 import {
   apiCheckHandlers,
   apiCheckService,
@@ -9,7 +9,8 @@ import {
   operatorHandlers,
   runnerHandlers,
   runnerService,
-} from "./operations/contract.ts";
+} from "#monitor/operations/contract.ts";
+import type { CheckResult } from "./contract.ts";
 
 const operatorSchemas = {
   Mute: iface.schemas({
@@ -80,3 +81,6 @@ export const runnerRegistry = iface.service(
   },
   { description: "The further locations that run checks." },
 );
+
+/** The monitor retries without a limit. The longer backoff is for thousands of checks that retry at once. */
+export const forEver = { ...untilDone, initialInterval: 200, maxInterval: 15_000 };

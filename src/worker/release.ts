@@ -1,8 +1,7 @@
 /** Ends invocations that another version started, and repeats those of their calls that are still needed. */
 import { type Context, iface, implement } from "@restatedev/restate-sdk";
 import type { Duties } from "#kernel/restate.ts";
-import type { SentCall } from "./journals.ts";
-import type { WedgedInvocation, WedgedReader } from "./wedged.ts";
+import type { SentCall, WedgedInvocation, WedgedReader } from "./wedged.ts";
 
 /** A call to make; `payload`: base64. */
 type Call = Omit<SentCall, "payload"> & { payload: string };

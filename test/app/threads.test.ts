@@ -1,6 +1,6 @@
 import { Registry } from "prom-client";
 import { expect, it, onTestFinished } from "vitest";
-import type { Base } from "#app/base.ts";
+import { type Base, createDeparture } from "#app/base.ts";
 import { createThreadMemory } from "#app/threads/contract.ts";
 import {
   connectionsPerThread,
@@ -9,7 +9,6 @@ import {
   threadsOf,
 } from "#app/threads/threads.ts";
 import { readConfig } from "#config.ts";
-import { createDeparture } from "#kernel/departure.ts";
 import { createLog } from "#kernel/log.ts";
 
 const config = readConfig({ environment: {} });

@@ -2,7 +2,7 @@
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { findUnsignedWorker } from "#app/unsigned-worker.ts";
+import { findUnsignedWorker } from "#app/refusals.ts";
 import { readConfig } from "#config.ts";
 import { generateIdentityKey, publicIdentityOf } from "#kernel/crypto.ts";
 import { admitted } from "../support/servers/dockerfile.ts";

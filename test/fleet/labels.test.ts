@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { boundLabels } from "#fleet/labels.ts";
+import { boundLabels } from "#fleet/drivers/driver.ts";
 
 describe("boundLabels", () => {
   it("keeps labels as Kubernetes has them", () => {

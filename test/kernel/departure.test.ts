@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createDeparture } from "#kernel/departure.ts";
+import { createDeparture } from "#app/base.ts";
 
 const never = new Promise(() => {});
 const hourSeconds = 3_600;

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Duties } from "#kernel/restate.ts";
-import type { Journals, SentCall } from "#worker/journals.ts";
 import { readRelease } from "#worker/release.ts";
-import type { WedgedInvocation } from "#worker/wedged.ts";
+import type { Journals, SentCall, WedgedInvocation } from "#worker/wedged.ts";
 
 const duties: Duties = {
   "Timer/tick": { isCalledAgain: true },

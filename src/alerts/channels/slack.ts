@@ -9,7 +9,7 @@ import type { Outcome } from "#alerts/outcome.ts";
 import { isPage, readBeginning } from "#kernel/body.ts";
 import { fetch } from "#kernel/http.ts";
 import { ClosedAddressError, type Reach } from "#kernel/reach.ts";
-import { cut, escapeText } from "#kernel/slack-text.ts";
+import { cut, escapeText } from "#kernel/text.ts";
 import { readRetryAfter } from "#kernel/time.ts";
 import type { ChannelMessage, NoticeMessage, Send } from "./message.ts";
 import { channelFault } from "./secrets.ts";

@@ -1,5 +1,8 @@
+import { randomBytes } from "node:crypto";
+import bs58 from "bs58";
 import { z } from "zod";
 import { allOf } from "#api/access/grants.ts";
+import { hashKey } from "#api/cache/key-record.ts";
 import type { Change } from "#api/changes/change.ts";
 import { storeSealed } from "#api/keys/recoverable/key-ring.ts";
 import { insertKeys, type KeyToInsert } from "#api/keys/store/insert-keys.ts";
@@ -14,7 +17,6 @@ import { ensurePermissions, findRoleIds } from "#api/permissions/resolve.ts";
 import { type Call, procedure } from "#api/procedure.ts";
 import { ExternalId, exampleIdentity, exampleLimit, KeyId } from "#api/schemas/resources.ts";
 import { patterned, whole } from "#api/schemas/schema.ts";
-import { defaultBytes, type KeyMaterial, newKeyMaterial } from "./key-material.ts";
 import type { KeyParts } from "./parts.ts";
 import {
   exampleApiId,
@@ -111,4 +113,28 @@ async function toInsert(
     roleIds: [...(await findRoleIds(change, call.workspaceId, roles)).values()],
     permissionIds: permissions.map(({ id }) => id),
   };
+}
+
+type KeyMaterial = {
+  /** The key itself: shown once, never stored in clear text. */
+  key: string;
+  hash: string;
+  /** People recognize the key by its prefix and first four characters. */
+  start: string;
+};
+
+export const defaultBytes = 16;
+
+/** Makes a new key of random bytes in base58, behind a prefix. */
+export function newKeyMaterial(of: { prefix: string | undefined; bytes: number }): KeyMaterial {
+  const secret = bs58.encode(randomBytes(of.bytes));
+  const prefix = of.prefix === undefined || of.prefix === "" ? "" : `${of.prefix}_`;
+  const key = `${prefix}${secret}`;
+  return { key, hash: hashKey(key), start: `${prefix}${secret.slice(0, 4)}` };
+}
+
+/** The prefix in `start`, which may itself contain underscores. */
+export function prefixOf(start: string): string | undefined {
+  const end = start.lastIndexOf("_");
+  return end > 0 ? start.slice(0, end) : undefined;
 }

@@ -4,6 +4,11 @@ import { z } from "zod";
 import type { Change } from "#api/changes/change.ts";
 import { ApiError } from "#api/error.ts";
 import { lockKey, mayLink, recordKey } from "#api/keys/store/key-access.ts";
+import {
+  type PermissionRow,
+  permissionColumns,
+  toPermission,
+} from "#api/permissions/permission-store.ts";
 import { ensurePermissions, findPermissions, refuseTooMany } from "#api/permissions/resolve.ts";
 import { type Call, demand, procedure } from "#api/procedure.ts";
 import { list } from "#api/schemas/list.ts";
@@ -121,22 +126,15 @@ function permissionEdit(
   });
 }
 
-type PermissionRow = { id: string; name: string; slug: string; description: string | null };
-
 /** Reads the permissions that the key has directly, by slug. */
 async function permissionsOfKey(
   transaction: ClientBase,
   keyId: string,
 ): Promise<PermissionResponse[]> {
   const { rows } = await transaction.query<PermissionRow>(
-    `SELECT p.id, p.name, p.slug, p.description
-     FROM key_permissions kp JOIN permissions p ON p.id = kp.permission_id
+    `SELECT ${permissionColumns} FROM key_permissions kp JOIN permissions p ON p.id = kp.permission_id
      WHERE kp.key_id = $1 ORDER BY p.slug`,
     [keyId],
   );
-  return rows.map(describePermission);
-}
-
-function describePermission({ description, ...permission }: PermissionRow): PermissionResponse {
-  return { ...permission, description: description ?? undefined };
+  return rows.map(toPermission);
 }

@@ -8,7 +8,7 @@ import { lockKey, onKey } from "#api/keys/store/key-access.ts";
 import { demand, procedure } from "#api/procedure.ts";
 import { KeyId } from "#api/schemas/resources.ts";
 import { whole } from "#api/schemas/schema.ts";
-import { defaultBytes, newKeyMaterial, prefixOf } from "./key-material.ts";
+import { defaultBytes, newKeyMaterial, prefixOf } from "./create-key.ts";
 import type { KeyParts } from "./parts.ts";
 import { exampleKeyId, NewKeyOutput } from "./schemas.ts";
 import type { KeyDetails } from "./store/key-details.ts";

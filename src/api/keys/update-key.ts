@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Change } from "#api/changes/change.ts";
 import { replaceRatelimits } from "#api/changes/owned-ratelimits.ts";
 import { invalidInput } from "#api/error.ts";
-import { ensureIdentities } from "#api/identities/ensure-identities.ts";
+import { ensureIdentities } from "#api/identities/identity-store.ts";
 import { refillColumns } from "#api/keys/store/insert-keys.ts";
 import { lockKey, onKey, recordKey } from "#api/keys/store/key-access.ts";
 import { ensurePermissions, findRoleIds } from "#api/permissions/resolve.ts";

@@ -1,13 +1,18 @@
 /** One limit decision of a call: its identifier and override, the request to the limiter, the answer, the recorded row. */
 import { z } from "zod";
 import { tuple } from "#api/access/grants.ts";
-import { latencySince, type RatelimitRow } from "#api/analytics/recording/recorder.ts";
-import type { LimitAnswer, LimitRequest } from "#api/limiter.ts";
+import {
+  type AnalyticsRecorder,
+  latencySince,
+  type RatelimitRow,
+} from "#api/analytics/recording/recorder.ts";
+import type { MakeChange } from "#api/changes/change.ts";
+import type { LimitAnswer, Limiter, LimitRequest } from "#api/limiter.ts";
 import { type Call, demand } from "#api/procedure.ts";
 import { isUsualText, text, whole } from "#api/schemas/schema.ts";
-import type { Namespace } from "./namespaces.ts";
+import type { Database } from "#kernel/database.ts";
+import type { Namespace, Namespaces } from "./namespaces.ts";
 import type { Override } from "./overrides.ts";
-import type { RatelimitParts } from "./parts.ts";
 
 export const LimitInput = z.strictObject({
   namespace: text({ min: 1, max: 512 }).describe(
@@ -143,3 +148,11 @@ function toRow(call: Call, { subject, request, answer, startedAt }: LimitDecisio
     tokens: input.cost,
   };
 }
+
+export type RatelimitParts = {
+  database: Database;
+  change: MakeChange;
+  namespaces: Namespaces;
+  limiter: Limiter;
+  recorder: Pick<AnalyticsRecorder, "ratelimit">;
+};

@@ -1,7 +1,20 @@
-/** Commands that read the status and the results of checks. */
-import { connect } from "#cli/connection.ts";
+/** Commands on checks: their status, results and replay, and what operators do with one. */
+import { type Connection, connect } from "#cli/connection.ts";
 import type { GlobalOptions } from "#cli/options.ts";
 import { printAnswer } from "#cli/print.ts";
+import { plain } from "#cli/table.ts";
+import { pick } from "#kernel/text.ts";
+import { formatDuration, formatUtc } from "#kernel/time.ts";
+import { callerWords } from "#kernel/words.ts";
+import {
+  type AlertState,
+  apiCheckHandlers,
+  apiCheckService,
+  heartbeatService,
+  type OperatorHandlerName,
+  operatorHandlers,
+  type RunNowAnswer,
+} from "#monitor/operations/contract.ts";
 import { reportChecks, reportHistory, reportReplay } from "./report.ts";
 
 export async function listChecks(options: GlobalOptions): Promise<number> {
@@ -55,4 +68,114 @@ export async function replay(check: string, options: ReplayOptions): Promise<num
     ...(failedAtPercent !== undefined && { failed_at_percent: failedAtPercent }),
   });
   return printAnswer(outcome, options.json, reportReplay);
+}
+
+/** Exit code 1: the run failed. */
+export async function runCheck(check: string, options: GlobalOptions): Promise<number> {
+  const connection = connect(options);
+  const { checks } = await connection.checks("List", {});
+  pick(
+    "API check",
+    check,
+    checks.filter(({ kind }) => kind === "api"),
+  );
+  const { output } = apiCheckHandlers.Run;
+  const run = await connection.call(`${apiCheckService}/${check}/Run`, {}, output);
+  printAnswer(run, options.json, () => reportRun(run));
+  return run.grade === "failed" ? 1 : 0;
+}
+
+export function mute(check: string, options: GlobalOptions & { for?: number }): Promise<number> {
+  const until = options.for === undefined ? undefined : inFuture(options.for);
+  return change(check, { handler: "Mute", body: until === undefined ? {} : { until } }, options);
+}
+
+export function unmute(check: string, options: GlobalOptions): Promise<number> {
+  return change(check, { handler: "Unmute", body: {} }, options);
+}
+
+export function acknowledge(
+  check: string,
+  options: GlobalOptions & { by: string },
+): Promise<number> {
+  return change(check, { handler: "Acknowledge", body: { by: options.by } }, options);
+}
+
+type Window = GlobalOptions & { for: number; from?: Date; reason: string };
+
+export function maintain(check: string, options: Window): Promise<number> {
+  const { from = new Date(), reason } = options;
+  const to = new Date(from.getTime() + options.for).toISOString();
+  const body = { from: from.toISOString(), to, reason };
+  return change(check, { handler: "Maintenance", body }, options);
+}
+
+export function endMaintenance(check: string, options: GlobalOptions): Promise<number> {
+  return change(check, { handler: "EndMaintenance", body: {} }, options);
+}
+
+type OperatorCall = { handler: OperatorHandlerName; body: object };
+
+async function change(
+  check: string,
+  { handler, body }: OperatorCall,
+  options: GlobalOptions,
+): Promise<number> {
+  const connection = connect(options);
+  const service = await serviceOf(check, connection);
+  const { output } = operatorHandlers[handler];
+  const state = await connection.call(`${service}/${check}/${handler}`, body, output);
+  return printAnswer(state, options.json, reportAlertState);
+}
+
+/** Looks the check up in the list of all: API checks and heartbeats are different services. */
+async function serviceOf(check: string, { checks }: Connection): Promise<string> {
+  const list = await checks("List", {});
+  const { kind } = pick("check", check, list.checks);
+  return kind === "api" ? apiCheckService : heartbeatService;
+}
+
+function inFuture(spanMs: number): string {
+  return new Date(Date.now() + spanMs).toISOString();
+}
+
+const phases = ["dns", "connect", "tls", "first_byte", "transfer"] as const;
+
+function reportRun(run: RunNowAnswer): string {
+  const parts = phases.flatMap((phase) => {
+    const ms = run[`${phase}_ms`];
+    return ms === null ? [] : [`${phase.replace("_", " ")} ${formatDuration(ms)}`];
+  });
+  const status = run.status === null ? [] : [`status ${run.status}`];
+  const days = run.tls_days_left === null ? [] : [`certificate: ${run.tls_days_left} days left`];
+  const took = [formatDuration(run.duration_ms), ...status, ...parts, ...days].join(", ");
+  const reason = run.reason === null ? "" : `\n${plain(run.reason)}`;
+  return `${run.check} at ${run.location}: ${run.grade} (${took})${reason}`;
+}
+
+function describeMute({ muted_until: until, muted_by: by }: AlertState): string {
+  if (until === null) return "not muted";
+  const end = until.startsWith("9999-") ? "until it is unmuted" : `until ${formatUtc(until)}`;
+  return `muted ${end}${byWhom(by)}`;
+}
+
+function byWhom(by: string | null): string {
+  return by === null ? "" : `, by ${plain(callerWords(by))}`;
+}
+
+function reportAlertState(state: AlertState): string {
+  const { check, maintenance, alert } = state;
+  const windows = maintenance.map(
+    ({ from, to, reason, by }) =>
+      `  ${formatUtc(from)} to ${formatUtc(to)}: ${plain(reason)}${byWhom(by)}`,
+  );
+  const by = alert?.acknowledged_by;
+  return [
+    ...(by == null ? [] : [`${check}: acknowledged by ${plain(callerWords(by))}`]),
+    ...(alert === null
+      ? []
+      : [`alert ${alert.episode} since ${formatUtc(alert.opened_at)}: ${plain(alert.reason)}`]),
+    `${check}: ${describeMute(state)}`,
+    ...(windows.length > 0 ? ["maintenance:", ...windows] : []),
+  ].join("\n");
 }

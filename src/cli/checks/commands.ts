@@ -1,18 +1,18 @@
-/** `vedette checks`: definitions, status and results of checks. */
+/** `vedette checks`, `heartbeats`, `drills`, `runners` and `monitor-runner`. */
 import { type Command, InvalidArgumentError } from "commander";
-import { withConnection, withSettings } from "#cli/connection-options.ts";
+import { definitionsFile, withConnection, withSettings } from "#cli/connection-options.ts";
 import { type Exit, load } from "#cli/load.ts";
 import { parseMs, parseUrl, wholeNumber } from "#cli/options.ts";
 import { parseDuration } from "#kernel/time.ts";
 import { type Grade, grades } from "#monitor/contract.ts";
-import { addCheckRowCommand } from "./row-commands.ts";
+import type { CheckOptions } from "./definitions.ts";
 
 /** Returns the command, so that others can add subcommands. */
 export function addCheckCommands(program: Command, exit: Exit): Command {
   const checks = program
     .command("checks")
     .description("show and manage API checks and heartbeats: status, results and definitions")
-    .addHelpText("after", examples);
+    .addHelpText("after", checkExamples);
   addReadingCommands(checks, exit);
   addReplayCommand(checks, exit);
   addDefinitionCommands(checks, exit);
@@ -91,7 +91,7 @@ function parseGrade(text: string): Grade {
   throw new InvalidArgumentError(`expected one of ${grades.join(", ")}.`);
 }
 
-const examples = `
+const checkExamples = `
 Examples:
   vedette checks list
   vedette checks history verify-key --since 7d
@@ -102,3 +102,165 @@ Examples:
   vedette checks add https://shop.example.com/health --every 1m --channel production
   vedette checks list --json | jq '.checks[] | select(.alert) | .id'
 `;
+
+function addCheckRowCommand(checks: Command, exit: Exit): void {
+  withRow(checks.command("add <url>"))
+    .description(
+      "append a check (print it, for TypeScript): https://…, tcp://host:port, tls://host or dns:name",
+    )
+    .option("--every <time>", "interval of the check, for example 30s (default: 1m)", parseSeconds)
+    .option(
+      "--expect <status>",
+      "status of a good answer, such as 204, 200,204 or 2xx (default: 200)",
+      parseStatuses,
+    )
+    .option("--degraded-above <time>", "slower than this is degraded (default: 5s)", parseMs)
+    .option("--failed-above <time>", "slower than this is failed (default: 10s)", parseMs)
+    .action(load(exit, async () => (await import("./definitions.ts")).addCheck));
+}
+
+function addHeartbeatRowCommand(heartbeats: Command, exit: Exit): void {
+  withRow(heartbeats.command("add <name>"))
+    .description(
+      "append a heartbeat to the file of definitions, or print it to be pasted into TypeScript",
+    )
+    .option("--every <time>", "interval of the job, for example 1d", parseSeconds)
+    .option("--cron <expression>", 'when the job runs instead, for example "0 3 * * 1-5"')
+    .option("--timezone <name>", "time zone of --cron, for example Europe/Berlin (default: UTC)")
+    .option("--cron-dialect <name>", "cron rules to follow: debian or kubernetes")
+    .option("--early <time>", "time by which a ping may be early (default: 60s)", parseSeconds)
+    .requiredOption("--grace <time>", "most delay of a ping, for example 1h", parseSeconds)
+    .action(load(exit, async () => (await import("./definitions.ts")).addHeartbeat));
+}
+
+function addNextTimesCommand(heartbeats: Command, exit: Exit): void {
+  withSettings(heartbeats.command("next <id>"), definitionsFile)
+    .description(
+      "show the next five times of a heartbeat by cron, as the file of definitions has it",
+    )
+    .action(load(exit, async () => (await import("./definitions.ts")).nextTimes));
+}
+
+function withRow(command: Command): Command {
+  return withSettings(command, definitionsFile)
+    .option("--id <id>", "lower-case letters, digits and hyphens (default: made of the argument)")
+    .option("--name <name>", "name shown to people")
+    .option("--environment <environment>", "production or staging (default: production)")
+    .option("--channel <id>", "the channel to notify (default: none)");
+}
+
+function parseSeconds(text: string): number {
+  const ms = parseDuration(text);
+  if (ms !== undefined && ms % 1_000 === 0) return ms / 1_000;
+  throw new InvalidArgumentError("expected whole seconds, such as 30s, 5m or 1d.");
+}
+
+function parseStatuses(text: string): CheckOptions["expect"] {
+  const statuses = text.split(",").map((part) => part.trim());
+  const [first, ...more] = statuses.map((one) => (/^\d+$/.test(one) ? Number(one) : one));
+  if (first !== undefined && statuses.every((one) => /^[2-5](?:\d\d|xx)$/i.test(one))) {
+    return more.length === 0 ? first : [first, ...more];
+  }
+  throw new InvalidArgumentError("expected HTTP statuses, such as 204, 200,204 or 2xx.");
+}
+
+export function addMonitorCommands(program: Command, checks: Command, exit: Exit): void {
+  addOperatorCommands(checks, exit);
+  addHeartbeatCommands(program, exit);
+  addDrillCommands(program, exit);
+  addRunnerCommands(program, exit);
+}
+
+function addOperatorCommands(checks: Command, exit: Exit): void {
+  const from = () => import("./checks.ts");
+  const add = (name: string, description: string) =>
+    withConnection(checks.command(`${name} <check>`)).description(description);
+  add("run", "run an API check now, without alerting; exit code 1 when it failed").action(
+    load(exit, async () => (await from()).runCheck),
+  );
+  add("mute", "suppress new alerts for a while; an open one still resolves")
+    .option("--for <span>", "mute for 2h, for example (default: until unmuted)", parseSpan)
+    .action(load(exit, async () => (await from()).mute));
+  add("unmute", "stop suppressing alerts").action(load(exit, async () => (await from()).unmute));
+  add("acknowledge", "record who is working on the open alert")
+    .requiredOption("--by <name>", "who works on it")
+    .action(load(exit, async () => (await from()).acknowledge));
+  add("maintenance", "suppress new alerts in a window of time")
+    .requiredOption("--for <span>", "length of the window, for example 30m", parseSpan)
+    .option(
+      "--from <time>",
+      "start of the window, for example 2027-01-31T02:00Z (default: now)",
+      parseTime,
+    )
+    .requiredOption("--reason <text>", "describe the maintenance work")
+    .action(load(exit, async () => (await from()).maintain));
+  add("end-maintenance", "delete all maintenance windows, future ones included").action(
+    load(exit, async () => (await from()).endMaintenance),
+  );
+}
+
+function addHeartbeatCommands(program: Command, exit: Exit): void {
+  const heartbeats = program
+    .command("heartbeats")
+    .description("show and manage heartbeats of jobs that ping: status, definitions and ping URLs");
+  const from = () => import("./heartbeats.ts");
+  withConnection(heartbeats.command("list"))
+    .description("list the heartbeats: status, last ping, when the next is due, rule, open alert")
+    .action(load(exit, async () => (await from()).listHeartbeats));
+  withConnection(heartbeats.command("register <id>"))
+    .description(
+      "create the ping URL of a heartbeat; it is printed once; an earlier one becomes void; pings are expected from now on",
+    )
+    .action(load(exit, async () => (await from()).registerHeartbeat));
+  addHeartbeatRowCommand(heartbeats, exit);
+  addNextTimesCommand(heartbeats, exit);
+}
+
+function addRunnerCommands(program: Command, exit: Exit): void {
+  const runners = program
+    .command("runners")
+    .description("manage runners: processes at further locations that run checks");
+  const from = () => import("./runners.ts");
+  withConnection(runners.command("add <location>"))
+    .description("create the token of a location; it is printed once; an earlier one becomes void")
+    .action(load(exit, async () => (await from()).addRunner));
+  withConnection(runners.command("remove <location>"))
+    .description("refuse reports from a location, and stop waiting for them")
+    .action(load(exit, async () => (await from()).removeRunner));
+  withConnection(runners.command("list"))
+    .description("list the locations, and when the runner of each last called")
+    .action(load(exit, async () => (await from()).listRunners));
+  program
+    .command("monitor-runner")
+    .description("run the checks from this location, and report them, until SIGTERM or SIGINT")
+    .requiredOption("--location <name>", "location of this runner, as in `vedette runners add`")
+    .requiredOption("--control <address>", "where control of Vedette listens", parseUrl)
+    .option("--token-file <file>", "file with the runner's token (default: VEDETTE_RUNNER_TOKEN)")
+    .option("--config <file>", "settings as TOML, for monitor.key and monitor.root_key")
+    .action(load(exit, async () => (await import("./runners.ts")).runMonitorRunner));
+}
+
+function parseSpan(text: string): number {
+  const ms = parseDuration(text);
+  if (ms !== undefined && ms >= 1_000) return ms;
+  throw new InvalidArgumentError("expected a span such as 30m, 2h or 1d.");
+}
+
+function parseTime(text: string): Date {
+  const ms = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(ms)) return new Date(ms);
+  throw new InvalidArgumentError("expected a time such as 2027-01-31T02:00Z.");
+}
+
+function addDrillCommands(program: Command, exit: Exit): void {
+  const drills = program
+    .command("drills")
+    .description("show and send drills: test alerts that channels have to accept");
+  const from = () => import("./heartbeats.ts");
+  withConnection(drills.command("list"))
+    .description("list the drills: status, last confirmation, what they test, open alert")
+    .action(load(exit, async () => (await from()).listDrills));
+  withConnection(drills.command("run <drill>"))
+    .description("send the test alert of a drill now, outside its schedule")
+    .action(load(exit, async () => (await from()).runDrill));
+}

@@ -12,7 +12,7 @@ export function addConfigCommands(program: Command, exit: Exit): void {
 }
 
 function addFileCommands(config: Command, exit: Exit): void {
-  const from = () => import("./file.ts");
+  const from = () => import("./config.ts");
   const add = (name: string, description: string) =>
     withSettings(config.command(name), definitionsFile).description(description);
   add("check", "find mistakes in the file; exit code 1 when there are any").action(
@@ -24,7 +24,7 @@ function addFileCommands(config: Command, exit: Exit): void {
 }
 
 function addApplyCommands(config: Command, exit: Exit): void {
-  const from = () => import("./apply.ts");
+  const from = () => import("./config.ts");
   withFile(withConnection(config.command("plan")))
     .description("show what applying the file would change, row by row; exit code 2 when it would")
     .action(load(exit, async () => (await from()).plan));

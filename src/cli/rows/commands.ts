@@ -10,7 +10,7 @@ export function addPinCommands(program: Command, exit: Exit): void {
     .command("pins")
     .description("manage pins: sentinels that rollouts leave out, with a reason and an end")
     .addHelpText("after", pinExamples);
-  const from = () => import("./pins.ts");
+  const from = () => import("./rows.ts");
   withFleet(pins.command("list"), "all of them")
     .description("list the pins")
     .action(load(exit, async () => (await from()).listPins));
@@ -37,7 +37,7 @@ export function addPromotionCommands(program: Command, exit: Exit): void {
     .command("promotions")
     .description("let a fleet take an image only after another one completed it")
     .addHelpText("after", promotionExamples);
-  const from = () => import("./promotions.ts");
+  const from = () => import("./rows.ts");
   withFleet(promotions.command("list"), "all of them")
     .description("list the promotions")
     .action(load(exit, async () => (await from()).listPromotions));
@@ -63,7 +63,7 @@ export function addWindowCommands(program: Command, exit: Exit): void {
     .command("windows")
     .description("manage allowed windows and freezes: when the waves of rollouts may start")
     .addHelpText("after", windowExamples);
-  const from = () => import("./windows.ts");
+  const from = () => import("./rows.ts");
   withFleet(windows.command("list"), "all of them")
     .description("list the windows, and say if a wave may start now")
     .action(load(exit, async () => (await from()).listWindows));

@@ -26,5 +26,5 @@ export function addSignInCommands(program: Command, exit: Exit): void {
   withConnection(program.command("console"))
     .description("print a link to the console that signs in once")
     .option("--open", "open it in a browser, too")
-    .action(load(exit, async () => (await import("./console.ts")).printConsole));
+    .action(load(exit, async () => (await import("./login.ts")).printConsole));
 }

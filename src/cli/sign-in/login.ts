@@ -1,6 +1,10 @@
-/** `vedette login`: a session in one's own name, kept for further commands. */
+/** `vedette login` and `logout`: a session in one's own name, kept for further commands; and `vedette console`. */
+import { existsSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
+import { consoleUrlOf } from "#app/console-links.ts";
 import { ConnectionError } from "#cli/answer.ts";
 import type { GlobalOptions } from "#cli/options.ts";
 import { complain, print, printAnswer, printJson } from "#cli/print.ts";
@@ -12,15 +16,18 @@ import {
   type SavedSession,
   saveSession,
 } from "#cli/saved-session.ts";
-import { findTarget, findUrl, tokenRefused } from "#cli/target.ts";
+import { plain } from "#cli/table.ts";
+import { dataDirOf, findTarget, findUrl, tokenRefused } from "#cli/target.ts";
 import { makeSecret, type Secret } from "#cli/token.ts";
+import { ConsoleLink, consolePath, ticketMinutes } from "#console/contract.ts";
 import { DeviceAnswer, PollAnswer, type SessionAnswer, WhoAmI } from "#control/sign-in/contract.ts";
+import { writeFileAtomically } from "#kernel/files.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { formatUtc } from "#kernel/time.ts";
-import { askControl, signInByBrowser } from "./by-browser.ts";
+import { askControl, openBrowser, signInByBrowser } from "./by-browser.ts";
 
 /** Ends a session at `control`. Returns whether it has ended there: not when `control` is away, or in trouble. */
-export async function endSession(url: string, token: string): Promise<boolean> {
+async function endSession(url: string, token: string): Promise<boolean> {
   try {
     await askControl(url, { method: "DELETE", path: "session", token }, z.null());
     return true;
@@ -174,4 +181,37 @@ export async function whoAmI(options: GlobalOptions): Promise<number> {
   const how = ends_at === null ? `by a ${by}` : `by a ${by}, until ${formatUtc(ends_at)}`;
   print(`${actor} may ${roles.join(", ")} at ${url} (${how})`);
   return 0;
+}
+
+export async function printConsole(options: GlobalOptions & { open?: boolean }): Promise<number> {
+  const { url, token } = findTarget(options, process.env);
+  const question = { method: "POST", under: `${consolePath}/api`, path: "session/link" } as const;
+  const link = await askControl(url, { ...question, body: { token } }, ConsoleLink);
+  const { href } = new URL(consoleUrlOf(link.public_url || url));
+  const address = link.ticket === null ? href : `${href}#ticket=${link.ticket}`;
+  if (options.json) printJson({ url: address, signs_in: link.ticket !== null });
+  else print(address);
+  complain(describe(link));
+  if (options.open !== true) return 0;
+  const opened = link.ticket === null ? address : writePage(address, options);
+  if (await openBrowser(opened)) return 0;
+  complain("this machine cannot open a browser: open the address yourself");
+  return 1;
+}
+
+function describe({ ticket, provider }: ConsoleLink): string {
+  if (ticket !== null) return `signs in once, within ${ticketMinutes} minutes`;
+  if (provider !== null) return `sign in there at ${plain(provider)}, or with a token`;
+  return "sign in there with the token that this command has used";
+}
+
+/** A page of the owner's alone that leads to the address, which would otherwise be in the list of processes. */
+function writePage(address: string, options: GlobalOptions): string {
+  const dataDir = path.resolve(dataDirOf(options, process.env));
+  // Browsers in a sandbox may not read the temporary directory, but do read what is below the home directory.
+  const dir = existsSync(dataDir) ? dataDir : mkdtempSync(path.join(tmpdir(), "vedette-"));
+  const file = path.join(dir, "console.html");
+  const to = `<meta http-equiv="refresh" content="0;url=${address}">`;
+  writeFileAtomically(file, `<!doctype html><meta charset="utf-8">${to}\n`);
+  return file;
 }

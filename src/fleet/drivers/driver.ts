@@ -1,5 +1,5 @@
 /** The interface to the platform that runs the sentinels. */
-import type { Labels } from "#fleet/contract.ts";
+import { LabelName, type Labels, LabelValue } from "#fleet/contract.ts";
 
 /** A sentinel as its fleet lists it. `running_image` is absent where a fleet knows only one image, and empty where nothing runs. */
 export type ListedSentinel = {
@@ -10,6 +10,20 @@ export type ListedSentinel = {
   healthy: boolean;
   labels?: Labels | undefined;
 };
+
+const mostLabels = 32;
+const mostRead = 1_000;
+
+/** Returns the valid labels, by name, 32 at most: others can't be chosen by, and nothing else depends on them. */
+export function boundLabels(given: unknown): Labels {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) return {};
+  const valid = Object.entries(given)
+    .slice(0, mostRead)
+    .filter(
+      ([name, value]) => LabelName.safeParse(name).success && LabelValue.safeParse(value).success,
+    );
+  return Object.fromEntries(valid.toSorted(([a], [b]) => (a < b ? -1 : 1)).slice(0, mostLabels));
+}
 
 /** The present state of a sentinel's deploy. `reason`: a code, mostly with `": "` and a sentence. */
 export type SentinelObservation = {

@@ -2,13 +2,13 @@
 import { z } from "zod";
 import type { ReasonCode } from "#fleet/contract.ts";
 import { checkWanted, malformed, parseAs } from "#fleet/drivers/calls.ts";
-import { boundLabels } from "#fleet/labels.ts";
 import { within } from "#kernel/async.ts";
 import { parseJson, readBody, withoutSecret } from "#kernel/body.ts";
 import { Agent, type Dispatcher, errors, request } from "#kernel/http.ts";
 import { compareImages, isSameContent } from "#kernel/image-reference.ts";
 import { listOf } from "#kernel/setting.ts";
 import {
+  boundLabels,
   type DeployOrder,
   type Driver,
   type DriverCall,

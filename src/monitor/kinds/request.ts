@@ -1,7 +1,7 @@
 /** The request of a check or step: its secrets are filled in, and hidden again in reasons. */
 import { z } from "zod";
 import { type Binding, hostIn, type ReadSecret, requireMeant } from "#kernel/secrets.ts";
-import { escapeText } from "#kernel/slack-text.ts";
+import { escapeText } from "#kernel/text.ts";
 import { Assertion, type Response } from "./assertions.ts";
 import type { Observation, TimeLimit } from "./observe.ts";
 

@@ -1,7 +1,7 @@
 /** Counts the clean runs of checks since a time, for the gate of a rollout. */
 import type { Database } from "#kernel/database.ts";
 
-export type GateReport = {
+type GateReport = {
   check: string;
   cleanRuns: number;
   failedRun: {
@@ -37,7 +37,7 @@ type Row = { id: string; clean_runs: number; failed_run: GateReport["failedRun"]
 const decidedAt = "to_timestamp((s.row->'state'->>'decidedRunMs')::bigint / 1000.0)";
 
 /** A failed row of `check_results` as a report has it. */
-export const failureJson = `jsonb_build_object(
+const failureJson = `jsonb_build_object(
   'at', to_char(scheduled_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
   'location', location, 'reason', coalesce(reason, 'failed'), 'status', status, 'duration_ms', duration_ms)`;
 
@@ -63,3 +63,44 @@ const selectRuns = `
       ORDER BY r.scheduled_at, r.location LIMIT 1
     ) AS failed_run
   FROM unnest($1::text[]) AS wanted (id)`;
+
+type PastRun = {
+  check: string;
+  scheduledMs: number;
+  /** The time of its last report. */
+  decidedMs: number;
+  /** True if it was ok at every location. */
+  isClean: boolean;
+  /** The first failure, by the quorum that alerts use; null: it has not failed. */
+  failure: GateReport["failedRun"];
+};
+
+/** More are cut off: a day of a check that runs each 10 s has 8,640. */
+const mostRuns = 20_000;
+
+type Span = { fromMs: number; untilMs: number };
+
+/** Reads past runs as the gate of a rollout would have counted them. Both bounds are inclusive. `untilMs` of the answer: up to where it has all runs. */
+export function createReadRuns(database: Database, settings: { failedAtPercent: number }) {
+  return async (checks: readonly string[], { fromMs, untilMs }: Span) => {
+    const span = [new Date(fromMs), new Date(untilMs)];
+    const values = [checks, ...span, settings.failedAtPercent, mostRuns];
+    const { rows: runs } = await database.query<PastRun>(selectPastRuns, values);
+    const last = runs.at(-1);
+    const isCut = runs.length === mostRuns && last !== undefined;
+    return { runs, untilMs: isCut ? last.scheduledMs : untilMs };
+  };
+}
+
+const msOf = (time: string) => `floor(extract(epoch FROM ${time}) * 1000)::float8`;
+
+const selectPastRuns = `
+  SELECT check_id AS check, ${msOf("scheduled_at")} AS "scheduledMs",
+    ${msOf("max(started_at + make_interval(secs => duration_ms / 1000))")} AS "decidedMs",
+    bool_and(grade = 'ok') AS "isClean",
+    CASE WHEN count(*) FILTER (WHERE grade = 'failed') * 100 >= greatest(1, $4::integer * count(*))
+      THEN (array_agg(${failureJson} ORDER BY location) FILTER (WHERE grade = 'failed'))[1]
+      END AS failure
+  FROM check_results
+  WHERE check_id = ANY ($1) AND scheduled_at BETWEEN $2 AND $3 AND location <> 'ping'
+  GROUP BY check_id, scheduled_at ORDER BY scheduled_at, check_id LIMIT $5`;

@@ -50,7 +50,7 @@ export function reschedule(
 }
 
 /**
- * Returns when the alert is due: the grace after the ping is expected (docs/architecture.md, "Decisions"). A run that
+ * Returns when the alert is due: the grace after the ping is expected (docs/monitoring.md, "A heartbeat"). A run that
  * sent `/start` has to end within the grace, if that is earlier.
  */
 export function dueAtMs(heartbeat: Heartbeat, state: HeartbeatState): number {

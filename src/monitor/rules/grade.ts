@@ -9,8 +9,8 @@ type GradeResult = { grade: Grade; cause: Cause | null; reason: string | null };
 type Thresholds = Pick<RunnableCheck, "degradedAboveMs" | "failedAboveMs">;
 
 /**
- * The grade of an observation: an error or a wrong answer fails however quick it was (docs/architecture.md,
- * "Decisions").
+ * The grade of an observation: an error or a wrong answer fails however quick it was (docs/monitoring.md,
+ * "An API check").
  */
 export function grade(check: RunnableCheck, observation: ProbeObservation): GradeResult {
   const { outcome } = observation;

@@ -15,10 +15,9 @@ import {
   wakeAtMs,
   withLastPing,
 } from "#monitor/rules/deadline.ts";
-import { describeFailure, heardAtMs } from "#monitor/rules/occurrences.ts";
+import { describeFailure, heardAtMs, longestEarlyMs } from "#monitor/rules/occurrences.ts";
 import { isJobOff, isPingedByUs } from "#monitor/rules/own-jobs.ts";
 import { quietUntilMs } from "#monitor/rules/quiet.ts";
-import { setRight } from "#monitor/rules/set-right.ts";
 import { type DependencyState, withoutMarks } from "#monitor/rules/suppression.ts";
 import {
   applyTransition,
@@ -230,4 +229,32 @@ export function dependencyOfHeartbeat(
   if (status === "failed") return { isFailing: true, sinceMs, ...none };
   const nextRunMs = dueAtMs(heartbeat, withLastPing(heartbeat, row.state, lastPingAtMs));
   return { isFailing: false, sinceMs, nextRunMs, decidesByMs: nextRunMs + decisionMs };
+}
+
+/** `fromMs`: replaces a time that is far ahead of `nowMs`. */
+type Clock = { nowMs: number; fromMs: number };
+
+/**
+ * Corrects times that were recorded while a clock was ahead: a ping in the future would otherwise suppress
+ * all later ones, and the alert for missing ones, until then.
+ */
+export function setRight(
+  { schedule }: Pick<Heartbeat, "schedule">,
+  state: HeartbeatState,
+  { nowMs, fromMs }: Clock,
+): HeartbeatState {
+  const { createdAtMs, lastPingAtMs, startedAtMs, settledMs, held } = state;
+  const isWrong = (atMs: number | null | undefined) => atMs != null && isAhead(atMs, nowMs);
+  const earlyMs = schedule === undefined ? 0 : longestEarlyMs(schedule);
+  const isUnsettled = settledMs !== undefined && isWrong(settledMs - earlyMs);
+  const times = [createdAtMs, lastPingAtMs, startedAtMs, held?.awayToMs];
+  if (!isUnsettled && !times.some(isWrong)) return state;
+  return {
+    ...state,
+    ...(isUnsettled && { settledMs: fromMs }),
+    createdAtMs: isWrong(createdAtMs) ? fromMs : createdAtMs,
+    lastPingAtMs: isWrong(lastPingAtMs) ? fromMs : lastPingAtMs,
+    startedAtMs: isWrong(startedAtMs) ? null : startedAtMs,
+    held: isWrong(held?.awayToMs) ? null : held,
+  };
 }

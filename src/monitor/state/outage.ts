@@ -1,8 +1,11 @@
 /**
  * Alerts while Postgres is away: API checks are decided in memory, each by the process that decided it last, and their
- * events are sent without a queue (`send-now.ts`). When it is back Postgres takes over the alerts and queues the same events, by the
+ * events are sent without a queue. When it is back Postgres takes over the alerts and queues the same events, by the
  * same ids: a receiver may have missed one. Heartbeats wait: no ping can be taken, which is not blamed on their jobs.
  */
+import { setTimeout as delay } from "node:timers/promises";
+import type { QueuedOrder } from "#alerts/outbox.ts";
+import type { Outcome } from "#alerts/outcome.ts";
 import { inTime } from "#kernel/async.ts";
 import type { Log } from "#kernel/log.ts";
 import type { ApiCheck, Definitions, ReadDefinitions } from "#monitor/contract.ts";
@@ -11,7 +14,6 @@ import type { WhyOff } from "#monitor/probe/secrets.ts";
 import type { ChangeRow } from "./evaluate.ts";
 import { type CheckSettings, dependencyOfCheck, evaluateCheck } from "./evaluate-check.ts";
 import { type ApiRow, type Effects, type Moment, newEffects, type Row } from "./row.ts";
-import { createSendInOrder, type SendNow } from "./send-now.ts";
 
 export type OutageParts = {
   readDefinitions: ReadDefinitions;
@@ -174,5 +176,35 @@ function takeOver({ base, row: decided, effects: { transitions, orders } }: Held
     all.transitions.push(...transitions);
     all.orders.push(...orders);
     return { ...row, state: decided.state, addressee: decided.addressee };
+  };
+}
+
+export type SendNow = (order: QueuedOrder["order"]) => Promise<Outcome>;
+
+type Parts = {
+  sendNow: SendNow;
+  /** False once Postgres delivers again, which sends what is left. */
+  isWanted: () => boolean;
+  log: Log;
+};
+
+const mostAttempts = 100;
+const retryMs = 5_000;
+
+function createSendInOrder({ sendNow, isWanted, log }: Parts) {
+  const sending = new Map<string, Promise<void>>();
+  const send = async (before: Promise<void> | undefined, order: QueuedOrder["order"]) => {
+    await before;
+    for (let attempts = 0; attempts < mostAttempts && isWanted(); attempts += 1) {
+      const outcome = await sendNow(order).catch(
+        (error: Error): Outcome => ({ kind: "retry", cause: error.message }),
+      );
+      if (outcome.kind !== "retry") return;
+      log.warn({ cause: outcome.cause }, "alert event not sent from memory yet");
+      await delay(outcome.afterMs ?? retryMs);
+    }
+  };
+  return (orders: readonly QueuedOrder[]): void => {
+    for (const { queue, order } of orders) sending.set(queue, send(sending.get(queue), order));
   };
 }

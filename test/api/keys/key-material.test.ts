@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import bs58 from "bs58";
 import { expect, it } from "vitest";
-import { newKeyMaterial, prefixOf } from "#api/keys/key-material.ts";
+import { newKeyMaterial, prefixOf } from "#api/keys/create-key.ts";
 
 it("a new key has so many random bytes behind its prefix", () => {
   const { key, start } = newKeyMaterial({ prefix: "prod", bytes: 24 });

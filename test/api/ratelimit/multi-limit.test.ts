@@ -2,9 +2,9 @@ import { expect, it } from "vitest";
 import { Grants } from "#api/access/grants.ts";
 import type { AnalyticsRecorder } from "#api/analytics/recording/recorder.ts";
 import type { Call } from "#api/procedure.ts";
+import type { RatelimitParts } from "#api/ratelimit/decision.ts";
 import { createLocalLimiter } from "#api/ratelimit/limiter/local-limiter.ts";
-import { multiLimit } from "#api/ratelimit/multi-limit.ts";
-import type { RatelimitParts } from "#api/ratelimit/parts.ts";
+import { multiLimit } from "#api/ratelimit/procedures.ts";
 import { neverAsked } from "../../support/never-asked.ts";
 
 /** A namespace whose patterns take 10 ms to be tried on an identifier. */

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { acmeConfig } from "#api/tls/config.ts";
+import { apiConfig } from "#api/config.ts";
 
-const Settings = z.object(acmeConfig);
+const Settings = z.object({ acme: apiConfig.acme });
 const read = (names: unknown) => Settings.safeParse({ acme: { names } });
 
 it("HTTPS is off unless names are set", () => {

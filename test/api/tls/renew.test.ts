@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isDue } from "#api/tls/renew.ts";
+import { isDue } from "#api/tls/acme.ts";
 
 const dayMs = 86_400_000;
 const certificate = { chain: "", privateKey: "", issuedMs: 0, expiresMs: 90 * dayMs };

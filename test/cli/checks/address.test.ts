@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readAddress } from "#cli/checks/rows.ts";
+import { readAddress } from "#cli/checks/definitions.ts";
 
 it.each([
   ["tcp://db.example.com:5432", { kind: "tcp", host: "db.example.com", port: 5432 }],

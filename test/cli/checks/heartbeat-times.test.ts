@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { findNext, formatInZone } from "#cli/checks/heartbeat-times.ts";
+import { findNext, formatInZone } from "#cli/checks/definitions.ts";
 
 it.each([
   ["2027-03-28T01:00Z", "Europe/Berlin", "Sun 2027-03-28 03:00 +02:00"],

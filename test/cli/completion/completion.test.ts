@@ -1,7 +1,7 @@
 import { Argument, Command, Option } from "commander";
 import { expect, it } from "vitest";
 import { createProgram } from "#cli/command.ts";
-import { completedCommands, completionScript } from "#cli/completion/tree.ts";
+import { completedCommands, completionScript } from "#cli/completion.ts";
 
 const shells = ["bash", "zsh", "fish"] as const;
 

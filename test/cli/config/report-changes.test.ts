@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { describeChanges, describeWarnings } from "#cli/config/report-changes.ts";
+import { describeChanges, describeWarnings } from "#cli/config/config.ts";
 
 it("a plan names each row that would change, with its fields, and says what stays", () => {
   const text = describeChanges(

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { definitionsText, settingsText } from "#cli/init/texts.ts";
+import { definitionsText, settingsText } from "#cli/init.ts";
 import { readConfig } from "#config.ts";
 import { readFiles } from "../../support/definitions/definition-files.ts";
 import { standardRows } from "../../support/monitor/standard-definitions.ts";

@@ -2,12 +2,12 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createRenewCertificate } from "#api/tls/renew.ts";
+import { createRenewCertificate } from "#api/tls/acme.ts";
 import { createHttpDriver } from "#fleet/drivers/http.ts";
 import { createCluster, listAll } from "#fleet/drivers/kubernetes/client.ts";
 import { PodPage } from "#fleet/drivers/kubernetes/schemas.ts";
 import { parseJson } from "#kernel/body.ts";
-import { createRunnerClient } from "#monitor/locations/client.ts";
+import { createRunnerClient } from "#monitor/locations/runner.ts";
 import { buildDockerHost, createTestDriver } from "../../support/docker/fleet.ts";
 import { answerJson, startScriptedEngine } from "../../support/docker/scripted-engine.ts";
 

@@ -2,7 +2,7 @@ import { Registry } from "prom-client";
 import { expect, it } from "vitest";
 import type { DeployStep } from "#fleet/deploys/contract.ts";
 import type { Deployer, NextPoll } from "#fleet/deploys/deployer.ts";
-import { createCountDeploys } from "#fleet/deploys/metrics.ts";
+import { createCountDeploys } from "#fleet/metrics.ts";
 
 const order = { sentinelId: "eu-1", image: "registry.example.com/team/app:v2", deployId: "d" };
 const next: NextPoll = { isPending: false, pollMs: 200, isDue: false, isPushed: false };

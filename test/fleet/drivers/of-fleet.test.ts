@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { DeployOrder, Driver } from "#fleet/drivers/driver.ts";
-import { driverOfFleet } from "#fleet/drivers/of-fleet.ts";
+import { driverOfFleet } from "#fleet/drivers/index.ts";
 
 const fleets = ["singleton", "staging"];
 

@@ -1,6 +1,6 @@
 /** Past rollouts as history has them, played against other policies. */
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { createReadRuns } from "#monitor/results/runs.ts";
+import { createReadRuns } from "#monitor/results/gate.ts";
 import { gatesOf } from "#rollout/gates/registry.ts";
 import { ReplayResult } from "#rollout/replay/contract.ts";
 import { createReadFacts } from "#rollout/replay/store.ts";

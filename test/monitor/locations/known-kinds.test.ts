@@ -1,6 +1,6 @@
 /** The work of a later version of control. */
 import { expect, it } from "vitest";
-import { splitByKind } from "#monitor/locations/client.ts";
+import { splitByKind } from "#monitor/locations/runner.ts";
 
 it("checks of kinds that are not known are left out and named, the others stay", () => {
   const [http, tcp] = [{ id: "a" }, { id: "b", kind: "tcp" }];

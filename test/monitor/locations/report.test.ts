@@ -3,10 +3,9 @@ import fastify from "fastify";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { createLog } from "#kernel/log.ts";
 import type { CheckResult } from "#monitor/contract.ts";
-import { ReportRefusedError } from "#monitor/locations/client.ts";
 import { RunnerReport } from "#monitor/locations/contract.ts";
 import { createRunnerDoor } from "#monitor/locations/gateway.ts";
-import { startRunner } from "#monitor/locations/runner.ts";
+import { ReportRefusedError, startRunner } from "#monitor/locations/runner.ts";
 import { gridOf, nextTick } from "#monitor/rules/grid.ts";
 import { aCheckResult, anApiCheck } from "../../support/monitor/check-builders.ts";
 

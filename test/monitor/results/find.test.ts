@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { byUrgency, countChecks, searchChecks, toBars } from "#monitor/results/find.ts";
 import { listChecks } from "#monitor/results/list.ts";
 import { emptyStrip } from "#monitor/results/uptime.ts";
+import { byUrgency, countChecks, searchChecks, toBars } from "#monitor/results/view.ts";
 import { aHeartbeat, anApiCheck, aSnapshot } from "../../support/monitor/check-builders.ts";
 
 const nowMs = Date.UTC(2026, 0, 1);

@@ -10,7 +10,7 @@ import {
   takePing,
   withLastPing,
 } from "#monitor/rules/deadline.ts";
-import { setRight } from "#monitor/rules/set-right.ts";
+import { setRight } from "#monitor/state/evaluate-heartbeat.ts";
 import { aHeartbeat } from "../../support/monitor/check-builders.ts";
 
 const minute = 60_000;

@@ -9,7 +9,7 @@ import {
   wakeAtMs,
 } from "#monitor/rules/deadline.ts";
 import { notQuiet } from "#monitor/rules/quiet.ts";
-import { setRight } from "#monitor/rules/set-right.ts";
+import { setRight } from "#monitor/state/evaluate-heartbeat.ts";
 import { aHeartbeat } from "../../support/monitor/check-builders.ts";
 
 const minute = 60_000;

@@ -1,7 +1,7 @@
 /** The loop that decides what is due. */
 import { expect, it, onTestFinished } from "vitest";
 import { createLog } from "#kernel/log.ts";
-import { watchStates } from "#monitor/state/watch.ts";
+import { watchStates } from "#monitor/start.ts";
 
 /** Runs a loop on these states, turn by turn: each of its pauses lasts until `turn`. */
 function startWatch() {

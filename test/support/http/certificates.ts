@@ -5,10 +5,9 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import { onTestFinished } from "vitest";
 import { createKeyRing } from "#api/keys/recoverable/key-ring.ts";
+import { createChallengeServer, createRenewCertificate } from "#api/tls/acme.ts";
 import { createCertificateStore } from "#api/tls/certificate-store.ts";
-import { createChallengeServer } from "#api/tls/challenge-server.ts";
 import { startHttpsServer } from "#api/tls/https-server.ts";
-import { createRenewCertificate } from "#api/tls/renew.ts";
 import type { Database } from "#kernel/database.ts";
 import { startAcmeDirectory } from "./acme-directory.ts";
 

@@ -193,5 +193,5 @@ function importedPackages(root: string): string[] {
 const foreign = new Set([
   "lib/console/build.js",
   "lib/monitor/export/checkly.js",
-  "lib/cli/init/texts.js",
+  "lib/cli/init.js",
 ]);

@@ -16,7 +16,7 @@ const edits = {
     to: 'ctx.run("add-notice"',
   },
   jobHeartbeat: {
-    file: "monitor/heartbeat/job-heartbeats.ts",
+    file: "monitor/services.ts",
     from: 'ctx.run("ping-heartbeats"',
     to: 'ctx.run("ping-them"',
   },

@@ -1,8 +1,7 @@
 /** Reads the primary parts of an expression: literals, columns, calls, brackets. */
-import { argumentsFor } from "./arguments.ts";
 import { type Cursor, type ParsedQuery, refuse, type Token } from "./cursor.ts";
 import { foldCall, intervalOf, intervalUnits, type Piece } from "./fold.ts";
-import { allowedFunction } from "./functions.ts";
+import { allowedFunction, argumentsFor } from "./functions.ts";
 import { readDirection } from "./order.ts";
 import { readCast } from "./types.ts";
 import { carriedState, unitOfCall } from "./units.ts";

@@ -2,7 +2,7 @@
 import type { Change } from "#api/changes/change.ts";
 import { replaceRatelimits } from "#api/changes/owned-ratelimits.ts";
 import { invalidInput } from "#api/error.ts";
-import { ensureIdentities } from "#api/identities/ensure-identities.ts";
+import { ensureIdentities } from "#api/identities/identity-store.ts";
 import { newId } from "#api/ids.ts";
 import type { NewKey, Refill } from "#api/keys/schemas.ts";
 import { checkMetaSize } from "#api/schemas/resources.ts";

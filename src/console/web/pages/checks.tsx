@@ -1,7 +1,6 @@
 /** The checks and heartbeats that the search finds, the worst first. */
 import { query, setQuery } from "#console/web/address.ts";
 import { Deliveries } from "#console/web/checks/deliveries.tsx";
-import { mostShown, pageSize, searchOf } from "#console/web/checks/search.ts";
 import { Strip } from "#console/web/checks/strip.tsx";
 import { checkTones } from "#console/web/checks/tone.ts";
 import { count, duration, inWords, ms, quietEnd, uptime } from "#console/web/format.ts";
@@ -191,4 +190,27 @@ function DeadLetters() {
       <Deliveries events={data.events} withCheck reload={reload} />
     </Panel>
   );
+}
+
+const pageSize = 50;
+/** Of each kind: a browser draws no more in good time. */
+const mostShown = 400;
+
+type Search = { search?: string; status?: CheckView["status"]; limit: number };
+
+/** Leaves out what no page writes: an address may come from anywhere. */
+function searchOf(query: Readonly<URLSearchParams>): Search {
+  const search = (query.get("search") ?? "").slice(0, 200);
+  const status = query.get("status") ?? "";
+  const limit = Number(query.get("limit") ?? pageSize);
+  const isLimit = Number.isInteger(limit) && limit >= 1 && limit <= mostShown;
+  return {
+    ...(search !== "" && { search }),
+    ...(isStatus(status) && { status }),
+    limit: isLimit ? limit : pageSize,
+  };
+}
+
+function isStatus(text: string): text is CheckView["status"] {
+  return Object.hasOwn(checkTones, text);
 }

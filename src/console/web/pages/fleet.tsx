@@ -1,12 +1,12 @@
 /** A fleet as it is: which versions run where, what differs from what was ordered, and every sentinel. */
 import { useRef } from "preact/hooks";
 import { query, setQuery } from "#console/web/address.ts";
+import { ofChosenFleet } from "#console/web/chosen-fleet.ts";
 import { ago, count, sentinels } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
 import { Notice, Panel, Table, Waiting } from "#console/web/parts/blocks.tsx";
 import { Image } from "#console/web/parts/image.tsx";
 import { Sign, type Tone } from "#console/web/parts/mark.tsx";
-import { DriftPanel } from "#console/web/sentinels/drift-panel.tsx";
 import {
   type Filter,
   isRefined,
@@ -18,7 +18,9 @@ import { FilterFields, SentinelList } from "#console/web/sentinels/sentinel-list
 import { VersionTable } from "#console/web/sentinels/version-table.tsx";
 import { stateWords } from "#console/web/sentinels/words.ts";
 import { useRead } from "#console/web/use-read.ts";
+import type { DriftedSentinel } from "#fleet/drift-contract.ts";
 import type { FleetOverview, ImageState } from "#fleet/overview/contract.ts";
+import { callerWords } from "#kernel/words.ts";
 
 export function FleetPage() {
   const asked = searchOf(query.value);
@@ -210,5 +212,42 @@ function Tile({ name, tone, value, show }: TileProps) {
         <b>{count(value)}</b>
       </button>
     </li>
+  );
+}
+
+/** `vedette fleet drift` lists them all. */
+const mostRows = 20;
+
+/** The sentinels that run another image than the desired one; nothing while there are none. */
+function DriftPanel() {
+  const { data } = useRead("FleetService/Drift", ofChosenFleet(), 15_000);
+  if (data === undefined || data.total === 0) return null;
+  const { total, held, on_drift: onDrift } = data;
+  const follows = onDrift === "converge" ? "brought back by rollouts" : "only reported";
+  const note = `${sentinels(total)}, ${count(held)} held; ${follows} (fleet.on_drift)`;
+  return (
+    <Panel title="Drifted from the desired image" note={note}>
+      <Table class="short-images" names={["Sentinel", "Runs", "Desired", "Why", "Since", "Held"]}>
+        {data.sentinels.slice(0, mostRows).map((one) => (
+          <DriftRow key={one.id} sentinel={one} />
+        ))}
+      </Table>
+    </Panel>
+  );
+}
+
+function DriftRow({ sentinel }: { sentinel: DriftedSentinel }) {
+  const { id, running_image: running, desired_image: desired, why, since, held } = sentinel;
+  return (
+    <tr>
+      <td data-name="Sentinel">{id}</td>
+      <td data-name="Runs">{running === "" ? "nothing" : <Image image={running} />}</td>
+      <td data-name="Desired">
+        <Image image={desired} />
+      </td>
+      <td data-name="Why">{why}</td>
+      <td data-name="Since">{ago(since, nowMs.value)}</td>
+      <td data-name="Held">{held && `${held.reason} (${held.pin}, ${callerWords(held.by)})`}</td>
+    </tr>
   );
 }

@@ -1,7 +1,6 @@
 /** Remembers the sentinels' containers on one host, and describes how a list names them. */
 import type { z } from "zod";
-import { type ListedSentinel, UnreachableError } from "#fleet/drivers/driver.ts";
-import { boundLabels } from "#fleet/labels.ts";
+import { boundLabels, type ListedSentinel, UnreachableError } from "#fleet/drivers/driver.ts";
 import {
   type Engine,
   type EngineRequest,

@@ -1,6 +1,7 @@
 /** A fleet of workloads in a Kubernetes cluster (docs/fleets.md, "Kubernetes"). */
 import {
   type ApplyResult,
+  boundLabels,
   type Driver,
   type DriverCall,
   type ListedSentinel,
@@ -17,7 +18,6 @@ import {
   type SetReading,
   templateOf,
 } from "#fleet/drivers/kubernetes/members/set-reading.ts";
-import { boundLabels } from "#fleet/labels.ts";
 import { isSameContent } from "#kernel/image-reference.ts";
 import type { Log } from "#kernel/log.ts";
 import { findAccess } from "./access.ts";

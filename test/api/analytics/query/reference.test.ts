@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { describeQueries } from "#api/analytics/query-rows.ts";
+import { describeQueries } from "#api/analytics/procedures.ts";
 import { retentionFrom } from "#api/analytics/retention.ts";
 
 it("the reference names the tables with how long they are kept, and the columns", () => {

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
-import { createChallengeServer } from "#api/tls/challenge-server.ts";
+import { createChallengeServer } from "#api/tls/acme.ts";
 import { createLog } from "#kernel/log.ts";
 import { prepareCertificates } from "../../../support/http/certificates.ts";
 import { prepareDatabase } from "../../../support/run/prepare-database.ts";

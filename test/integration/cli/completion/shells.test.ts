@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { createProgram } from "#cli/command.ts";
-import { completedCommands } from "#cli/completion/tree.ts";
+import { completedCommands } from "#cli/completion.ts";
 import { childLimitMs, entry } from "../../../support/program/command.ts";
 import { isInstalled } from "../../../support/servers/alertmanager.ts";
 import { tempDir } from "../../../support/temp-dir.ts";

@@ -1,6 +1,6 @@
 import { pino } from "pino";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { watchStates } from "#monitor/state/watch.ts";
+import { watchStates } from "#monitor/start.ts";
 import { anApiCheck } from "../../../support/monitor/check-builders.ts";
 import { startMonitorBench } from "../../../support/monitor/monitor-bench.ts";
 import { modes } from "../../../support/replay.ts";

@@ -19,7 +19,7 @@ import type { Pod, Workload } from "#fleet/drivers/kubernetes/schemas.ts";
 import type { Order, WorkloadParts } from "#fleet/drivers/kubernetes/workload.ts";
 import { pause, unlessAborted } from "#kernel/async.ts";
 import { isSameContent } from "#kernel/image-reference.ts";
-import { findHolder, wordsOfHolder } from "./holder.ts";
+import { findHolder, wordsOfHolder } from "./plan.ts";
 import { endMsOf, findRecord, type MemberRecord, targetOf } from "./records.ts";
 import {
   buildSetReading,

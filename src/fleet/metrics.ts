@@ -1,8 +1,10 @@
-/** Metrics of deploys, in the process that made their last step. */
-import { Counter, Histogram, type Registry } from "prom-client";
-import { reasonCodeOf, reasonCodes } from "#fleet/contract.ts";
-import type { DeployStep } from "./contract.ts";
-import type { Deployer } from "./deployer.ts";
+/** Metrics of deploys, in the process that made their last step, and of the fleets by state. */
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { DeployStep } from "#fleet/deploys/contract.ts";
+import type { Deployer } from "#fleet/deploys/deployer.ts";
+import { inTime } from "#kernel/async.ts";
+import type { Database } from "#kernel/database.ts";
+import { deployStatuses, healths, reasonCodeOf, reasonCodes } from "./contract.ts";
 
 /** Upper bounds of the buckets, seconds. */
 const buckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];
@@ -76,3 +78,39 @@ function countStep({ seconds, failures, retries }: Metrics, fleet: string, step:
 function isRepeated({ status, reason = "" }: DeployStep): boolean {
   return status === "progressing" && reasonCodeOf(reason) === "unreachable";
 }
+
+/** A scrape waits for all metrics: a database that hangs must not cost it the others. */
+const readTimeoutMs = 2_000;
+
+const everyState = deployStatuses.flatMap((deploy_status) =>
+  healths.map((health) => ({ deploy_status, health })),
+);
+
+type Count = { fleet: string; deploy_status: string; health: string; sentinels: number };
+
+/** Counts the fleets by state in Postgres at each scrape: every worker has the same values. While the database does not answer in time there are none. */
+export function exposeMembers(
+  database: Database,
+  { fleets, registry }: { fleets: readonly string[]; registry: Registry },
+): void {
+  const read = async (): Promise<Count[] | undefined> =>
+    (await database.query<Count>(countMembers, [fleets])).rows;
+  new Gauge({
+    name: "vedette_fleet_members",
+    help: "Known sentinels by the state of their last deploy and by health; progressing: in flight.",
+    labelNames: ["fleet", "deploy_status", "health"],
+    registers: [registry],
+    async collect() {
+      const counts = await inTime(read, { limitMs: readTimeoutMs, otherwise: undefined });
+      this.reset();
+      if (counts === undefined) return;
+      for (const fleet of fleets)
+        for (const labels of everyState) this.set({ fleet, ...labels }, 0);
+      for (const { sentinels, ...labels } of counts) this.set(labels, sentinels);
+    },
+  });
+}
+
+const countMembers = `
+  SELECT fleet, deploy_status, health, count(*)::integer AS sentinels FROM sentinels
+  WHERE fleet = ANY($1) GROUP BY 1, 2, 3`;

@@ -1,10 +1,10 @@
-import { connect } from "#cli/connection.ts";
-import type { GlobalOptions } from "#cli/options.ts";
-import { printAnswer } from "#cli/print.ts";
-import { createTable, plain } from "#cli/table.ts";
 import { type CronJobName, type CronStatus, cronJobs } from "#cron/contract.ts";
 import { formatUtc } from "#kernel/time.ts";
 import { callerWords } from "#kernel/words.ts";
+import { connect } from "./connection.ts";
+import type { GlobalOptions } from "./options.ts";
+import { printAnswer } from "./print.ts";
+import { createTable, plain } from "./table.ts";
 
 /** Lists the timed jobs: when each runs next and how it last ended. */
 export async function listJobs(options: GlobalOptions): Promise<number> {

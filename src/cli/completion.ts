@@ -9,7 +9,7 @@ type CompletedOption = {
   value: undefined | "path" | readonly string[];
 };
 
-export type CompletedCommand = {
+type CompletedCommand = {
   /** The words that lead to it: `vedette rollout start`. */
   path: string;
   subcommands: { name: string; description: string }[];
