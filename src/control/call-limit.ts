@@ -20,12 +20,21 @@ const stops = /\/(?:Cancel|Pause)$/;
 export function createCallLimit(heldMs: number) {
   const limitReads = createOpenLimit({ heldMs });
   const limitWrites = createOpenLimit({ heldMs, most: mostWrites, of: "calls" });
+  const limitOthers = createOpenLimit({ heldMs, of: "calls" });
   return <Answer>(call: LimitedCall, run: () => Promise<Answer>): Promise<Answer> => {
-    const { path, reader, signal } = call;
-    const isSent = isSend(path);
-    if (call.isRead) return limitReads({ reader, signal, isSent, about: isSent ? path : "" }, run);
-    const about = path.replace(/\/send$/, "");
-    if (fleetOf(about) === undefined || stops.test(about)) return run();
-    return limitWrites({ reader, signal, isSent, about }, run);
+    const { reader, signal } = call;
+    const isSent = isSend(call.path);
+    const path = call.path.replace(/\/send$/, "");
+    const counted = { reader, signal, isSent };
+    if (call.isRead) return limitReads({ ...counted, about: isSent ? "send" : "" }, run);
+    if (stops.test(path)) return run();
+    if (fleetOf(path) !== undefined) return limitWrites({ ...counted, about: path }, run);
+    return limitOthers({ ...counted, about: handlerOf(path) }, run);
   };
+}
+
+/** The path without the id of a check or sentinel: a caller may name any. */
+function handlerOf(path: string): string {
+  const [, service, ...rest] = path.split("/");
+  return `${service}/${rest.at(-1)}`;
 }

@@ -205,7 +205,8 @@ export function requireFleet(
 ): void {
   const fleet = fleetOf(path);
   if (fleet === undefined || fleets.some(({ name }) => name === fleet)) return;
-  if (ofLostFleet.has(path.split("/").at(-1) ?? "")) return;
+  const [, , , handler = ""] = path.split("/");
+  if (ofLostFleet.has(handler)) return;
   throw noSuchHandler(noSuch("fleet", fleet, fleets));
 }
 

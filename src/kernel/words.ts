@@ -54,6 +54,8 @@ const impersonal = new Map([
   ["local-caller", "a caller on this machine (no operator)"],
   ["restate-console", "the Restate console (no operator)"],
   ["reconciler", "the reconciler (fleet.on_drift)"],
+  ["console", "the console itself"],
+  ["on_failure", "on_failure"],
 ]);
 
 export function isPersonal(name: string): boolean {

@@ -1,10 +1,11 @@
 /** Asks a channel of the kind webhook a question, signed as its events are, and returns what it answers. */
 import { gradeNetworkError, wordsOf } from "#alerts/outcome.ts";
 import type { ChannelOf, DirectChannel } from "#alerts/rows/contract.ts";
+import { withoutSecret } from "#kernel/body.ts";
 import type { Reach } from "#kernel/reach.ts";
 import { catchMisdirected, MisdirectedSecret, type ReadSecret } from "#kernel/secrets.ts";
 import { postJson } from "./post.ts";
-import { type Destination, findDestination } from "./secrets.ts";
+import { type Destination, findDestination, tellingTexts } from "./secrets.ts";
 import { readKeys, signatureOf } from "./webhook.ts";
 
 type Parts = {
@@ -32,7 +33,11 @@ export function createAskWebhook({ readChannels, ...parts }: Parts) {
     const found = catchMisdirected(() => findDestination(channel, parts.readSecret));
     if (found instanceof MisdirectedSecret) return { error: found.message };
     if ("kind" in found) return { error: wordsOf(found) ?? found.kind };
-    return post(question, found, { ...parts, channel });
+    const answer = await post(question, found, { ...parts, channel });
+    if ("error" in answer) return answer;
+    // It is stored and shown, and may repeat what was sent.
+    const telling = tellingTexts(channel, found, parts.readSecret);
+    return { ...answer, body: telling.reduce(withoutSecret, Buffer.from(answer.body)).toString() };
   };
 }
 

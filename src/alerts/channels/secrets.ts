@@ -19,6 +19,18 @@ export type Destination = {
 
 const placeholder = /\{\{([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)\}\}/g;
 
+/** Lists the texts by which an answer would tell a secret of the channel: the values, and what the receiver sees of an address. */
+export function tellingTexts(
+  channel: DirectChannel,
+  { address, secret = "" }: Destination,
+  readSecret: ReadSecret,
+): string[] {
+  const names = [...channel.url.matchAll(placeholder)].map(([, name = ""]) => name);
+  const values = names.flatMap((name) => readSecret(name)?.value ?? []);
+  const path = names.length === 0 ? "" : `${address.pathname}${address.search}`;
+  return [...values, ...values.map(encodeURIComponent), path, secret];
+}
+
 /** Returns an outcome for an unset secret or a bad address. Throws a `MisdirectedSecret` if one may not go there. */
 export function findDestination(
   channel: DirectChannel,

@@ -37,6 +37,7 @@ export function answerRefusal(response: ServerResponse, { status, detail }: Refu
 const codes: Record<number, string> = {
   401: "unauthorized",
   403: "forbidden",
+  404: "not_found",
   405: "method_not_allowed",
   413: "payload_too_large",
   422: "idempotency_key_reused",

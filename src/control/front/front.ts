@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type IsKeyReused, keyedCall, ownKey } from "#control/call-keys.ts";
 import { createCallLimit } from "#control/call-limit.ts";
 import { endWithCaller, trackResponses } from "#control/open-responses.ts";
-import { findForeignFleet, loggedPath, reusedKey } from "#control/refusal.ts";
+import { findForeignFleet, loggedPath, requireFleet, reusedKey } from "#control/refusal.ts";
 import { findRoute, isBlocking, type Route, roleOf, signedName } from "#control/routes.ts";
 import { type FleetOperators, notOperatorOf } from "#fleet/contract.ts";
 import { signActor, targetOfPath } from "#kernel/actor.ts";
@@ -166,6 +166,7 @@ async function forwardToIngress(
   const refused: Refusal | undefined =
     refuseCallByGet({ method, path, headers }) ?? refuseAccess(settings, call, route);
   if (refused !== undefined) return answerRefusal(response, refused);
+  if (route !== undefined) requireFleet(path, settings.fleets);
   const limit = route === undefined ? largestBody : largestCall;
   const body = await readBody(request.iterator({ destroyOnReturn: false }), limit);
   if (body === undefined) return answerRefusal(response, tooLarge(limit));

@@ -1,6 +1,6 @@
 /** The gate that measures: an instant query at the fleet's Prometheus, some times in a row. */
+import { cleanWords } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { cleanText } from "#kernel/text.ts";
 import { formatDuration, toIso } from "#kernel/time.ts";
 import { compare } from "./condition-text.ts";
 import type {
@@ -63,7 +63,7 @@ export function gradeAnswer(
 ): Pick<Reading, "value" | "verdict"> {
   if ("error" in answer) {
     const verdict = gate.no_data === "fail" ? "fail" : "inconclusive";
-    return { value: cleanText(answer.error, longestValue), verdict };
+    return { value: cleanWords(answer.error, longestValue), verdict };
   }
   const { samples } = answer;
   if (samples.length === 0) return { value: "no data", verdict: gate.no_data };
@@ -91,5 +91,5 @@ function gradeSample(
 const longestValue = 200;
 
 function describeSample({ value, labels }: Sample): string {
-  return cleanText(`${value}${labels}`, longestValue);
+  return cleanWords(`${value}${labels}`, longestValue);
 }

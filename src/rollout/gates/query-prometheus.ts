@@ -21,8 +21,9 @@ export function createQueryPrometheus(server: PrometheusServer | undefined): Que
     try {
       return await ask(server, query);
     } catch (error) {
-      const { code, name } = error as { code?: string; name: string };
-      return { error: `Prometheus does not answer (${code ?? name})` };
+      // The code of a timeout is a number.
+      const { code, name } = error as { code?: unknown; name: string };
+      return { error: `Prometheus does not answer (${typeof code === "string" ? code : name})` };
     }
   };
 }

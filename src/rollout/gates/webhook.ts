@@ -1,6 +1,7 @@
 /** The gate that asks another system: a signed POST to a channel of the definitions, until it says pass or fail. */
 import { z } from "zod";
 import { parseJsonText } from "#kernel/body.ts";
+import { cleanWords } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { cleanText, noSuch } from "#kernel/text.ts";
 import { formatDuration, toIso } from "#kernel/time.ts";
@@ -72,6 +73,6 @@ export function gradeWebhookAnswer(answer: WebhookAnswer): Pick<Reading, "value"
     return { value, verdict: "inconclusive" };
   }
   const { result, reason } = said;
-  const why = typeof reason === "string" ? `: ${cleanText(reason, longestReason)}` : "";
+  const why = typeof reason === "string" ? `: ${cleanWords(reason, longestReason)}` : "";
   return { value: `${result}${why}`, verdict: result };
 }

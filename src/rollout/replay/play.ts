@@ -39,6 +39,7 @@ class Play {
   /** The time at which the last of the sentinels that were played had its result really. */
   #realMs: number;
   #unknown = 0;
+  /** In a wait the next one is the last. */
   readonly #strays: { atMs: number; wave: number; ofFleet: boolean }[] = [];
 
   constructor(facts: ReplayFacts, played: PlayedPolicy) {
@@ -125,6 +126,7 @@ class Play {
 
   /** Waits for soak and gate, as a run does; returns what stops it. */
   #waitAfter(index: number): End | undefined {
+    this.#strays.sort((a, b) => b.atMs - a.atMs);
     const next = this.#next();
     const ended = { ended: index, next, nowMs: this.#nowMs };
     this.#head = beginWait(withEnded(this.#head, index, this.#nowMs), ended);
@@ -161,18 +163,21 @@ class Play {
 
   /** Sentinels that have failed after their success by now. */
   #fail(): void {
-    for (const { wave, ofFleet } of this.#strays.filter(({ atMs }) => atMs <= this.#nowMs)) {
-      this.#wave(wave).succeeded -= 1;
-      this.#wave(wave).failed += 1;
-      if (ofFleet) addOfFleet(this.#wave(wave));
+    for (
+      let stray = this.#strays.at(-1);
+      stray && stray.atMs <= this.#nowMs;
+      stray = this.#strays.at(-1)
+    ) {
+      this.#strays.pop();
+      this.#wave(stray.wave).succeeded -= 1;
+      this.#wave(stray.wave).failed += 1;
+      if (stray.ofFleet) addOfFleet(this.#wave(stray.wave));
     }
-    const later = this.#strays.filter(({ atMs }) => atMs > this.#nowMs);
-    this.#strays.splice(0, this.#strays.length, ...later);
   }
 
   #nextStrayMs(): number {
     if (this.#head.wait?.soakUntil === undefined) return Number.POSITIVE_INFINITY;
-    return this.#strays.reduce((ms, { atMs }) => Math.min(ms, atMs), Number.POSITIVE_INFINITY);
+    return this.#strays.at(-1)?.atMs ?? Number.POSITIVE_INFINITY;
   }
 
   #next(): Next {

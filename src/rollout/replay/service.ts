@@ -32,8 +32,12 @@ export function createReplayService(readFacts: ReturnType<typeof createReadFacts
   return implement(rolloutReplay, {
     handlers: {
       Replay: (ctx, { rollout_id: id, policy }) =>
-        readNow(ctx, reading, () =>
-          turns(async () => replay(await readFacts(id, gatesOf(policy)), policy)),
+        readNow(ctx, reading, (signal) =>
+          turns(async () => {
+            // Its caller has an error by now, and those behind it wait.
+            signal.throwIfAborted();
+            return replay(await readFacts(id, gatesOf(policy)), policy);
+          }),
         ),
     },
     options: { journalRetention: 0, asTerminalError, handlers: { Replay: unkept } },

@@ -145,3 +145,23 @@ describe("a root key for one API", () => {
     expect(await rowsOf(api, own.id)).toEqual(before);
   });
 });
+
+it("a batch of limits with one that the root key may not count counts none of them", async () => {
+  const limit = (namespace: string) => ({
+    ...{ namespace, identifier: "batched", limit: 10, duration: day },
+  });
+  for (const name of ["open", "closed"]) await own.ask("ratelimit.limit", limit(name));
+  const { rows } = await api.database.query(
+    "SELECT id FROM ratelimit_namespaces WHERE workspace_id = $1 AND name = 'open'",
+    [own.id],
+  );
+  const rootKey = await api.createRootKey(own.id, [`ratelimit.${rows[0].id}.limit`]);
+  const count = (...names: string[]) =>
+    api.call("ratelimit.multiLimit", names.map(limit), rootKey).then(({ status }) => status);
+
+  const statuses = [await count("open", "closed"), await count("open", "new"), await count("open")];
+
+  expect(statuses).toEqual([403, 403, 200]);
+  expect((await own.ask("ratelimit.limit", { ...limit("open"), cost: 0 })).remaining).toBe(8);
+  expect((await own.ask("ratelimit.limit", { ...limit("closed"), cost: 0 })).remaining).toBe(9);
+});

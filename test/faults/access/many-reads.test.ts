@@ -1,4 +1,4 @@
-/** Nobody holds up a Cancel by thousands of reads or starts. */
+/** Nobody holds up a Cancel by thousands of reads, starts or pushes. */
 import { expect, it, vi } from "vitest";
 import { createOpenLimit } from "#kernel/open-limit.ts";
 import { startAccessBench } from "../../support/program/access-bench.ts";
@@ -68,6 +68,43 @@ it.each(["control", "ingress", "admin"] as const)(
     expect(await Promise.all(more)).toEqual([429, 200, 200]);
     expect(new Set(await Promise.all(answers))).toEqual(new Set([200]));
     expect(await post("Rollout", "eve")).toBe(200);
+  },
+);
+
+const sends: Record<string, (i: number) => string> = {
+  eve: (i) => `${i % 2 === 0 ? "RolloutPins" : "RolloutWindows"}/List`,
+  ola: (i) => `ApiCheck/check-${i}/Run`,
+  nat: (i) => `SentinelService/gw-${i}/NotifyReady`,
+};
+
+it.each(["control", "ingress", "admin"] as const)(
+  "the %s takes 100 sends of a caller, whatever they name, no start of an unknown fleet, and a Cancel",
+  async (place) => {
+    const roles = { eve: ["read"], ola: ["operate"], nat: ["notify"], ada: ["operate"] } as const;
+    const { reached, ...bench } = await startAccessBench({ operators: roles });
+    const url = `${bench[place]}${place === "admin" ? "/ingress" : ""}`;
+    const post = async (path: string, as: string, body: object = {}) => {
+      const { status } = await fetch(`${url}${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer of-${as}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+      return status;
+    };
+    for (const [as, pathOf] of Object.entries(sends)) {
+      const body = as === "nat" ? { image: "r.example.com/a:v1" } : {};
+      const send = (_: unknown, i: number) => post(`/vedette.v1.${pathOf(i)}/send`, as, body);
+      const before = reached.length;
+
+      const statuses = await Promise.all(Array.from({ length: 130 }, send));
+
+      expect([as, statuses.filter((status) => status === 429).length]).toEqual([as, 30]);
+      expect(reached).toHaveLength(before + 100);
+    }
+    const image = "r.example.com/a:v1";
+    const unknown = rollout.replace("singleton", "f1");
+    const started = await post(`${unknown}/Rollout/send`, "ola", { image });
+    expect([started, await post(`${rollout}/Cancel`, "ada")]).toEqual([404, 200]);
   },
 );
 

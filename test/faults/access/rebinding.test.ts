@@ -31,9 +31,12 @@ it.skipIf(!mayOpenOne)("each request reaches them where nothing is closed", () =
   expect([metadata, own]).toEqual([expect.any(Number), expect.any(Number)]);
 });
 
-it.skipIf(!mayOpenOne)("no check and no channel reaches them, whatever a name has by then", () => {
-  const { good = 0, ...others } = attack("guarded");
+it.skipIf(!mayOpenOne)(
+  "no check, channel, question of a gate, provider or registry reaches them, whatever a name has by then",
+  () => {
+    const { good = 0, ...others } = attack("guarded");
 
-  expect(good).toBeGreaterThan(4);
-  expect(others).toEqual({});
-});
+    expect(good).toBeGreaterThan(4);
+    expect(others).toEqual({});
+  },
+);

@@ -2,8 +2,13 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
+import { createAskWebhook } from "#alerts/channels/ask-webhook.ts";
 import { createAsk } from "#ci/commit/api.ts";
 import { createHttpDriver } from "#fleet/drivers/http.ts";
+import { createReach } from "#kernel/reach.ts";
+import { gradeAnswer } from "#rollout/gates/prometheus.ts";
+import { createQueryPrometheus } from "#rollout/gates/query-prometheus.ts";
+import { gradeWebhookAnswer } from "#rollout/gates/webhook.ts";
 import { connectRunning } from "#routing/alertmanager/running.ts";
 import { callOnce, createSend } from "#routing/incident/transport.ts";
 
@@ -104,4 +109,43 @@ it("an address with a password is in no refusal of the settings", async () => {
   const state = connectRunning(url.replace("//", "//ada:hunter2@")).readState();
 
   await expect(state).rejects.toThrow(`${url}/metrics (200) has no metrics`);
+});
+
+it.each([
+  ["of its path", "/hooks/{{HOOK}}"],
+  ["of its query", "/?to={{HOOK}}"],
+])(
+  "a receiver that repeats the secret %s in its answer to a gate is read without it",
+  async (_, path) => {
+    const answer = (_told: string, at: string) => ({
+      body: { result: "fail", reason: `no: ${at}` },
+    });
+    const { url } = await serve(answer);
+    const ask = createAskWebhook({
+      readChannels: async () => [{ id: "w", kind: "webhook", url: `${url}${path}` }],
+      readSecret: (name) => ({ value: secret, bindings: [{ name, hosts: "127.0.0.1" }] }),
+      ...{ timeoutMs: 2_000, nowMs: Date.now, reach: createReach() },
+    });
+
+    const { value } = gradeWebhookAnswer(await ask("w", { id: "q", body: "{}" }));
+
+    expect(value).toMatch(/^fail: no: [^ ]*\*\*\*$/);
+    expect(value).not.toMatch(/egret/);
+  },
+);
+
+it("other secrets in what a gate reads are masked", async () => {
+  const told = "of vedette_root_abcdefghijkl";
+  const { url } = await serve(() => ({ status: 400, body: { status: "error", error: told } }));
+  const gate = { no_data: "inconclusive" } as const;
+
+  const queried = gradeAnswer(gate, await createQueryPrometheus({ url, token: secret })("up"));
+  const asked = gradeWebhookAnswer({
+    ...{ status: 200, body: JSON.stringify({ result: "pass", reason: told }) },
+  });
+
+  expect([queried.value, asked.value]).toEqual([
+    "Prometheus refuses the query: of ***",
+    "pass: of ***",
+  ]);
 });

@@ -5,11 +5,15 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer } from "node:http";
+import { createAskWebhook } from "#alerts/channels/ask-webhook.ts";
 import { createSendToChannel } from "#alerts/channels/send.ts";
+import { createBoundedFetch } from "#control/sign-in/provider.ts";
 import { createReach, type Reach } from "#kernel/reach.ts";
 import type { RunnableCheck } from "#monitor/contract.ts";
 import { createProbe } from "#monitor/probe/probe.ts";
 import { createRunCheck } from "#monitor/probe/run-check.ts";
+import { createRegistryClient } from "#registry/client.ts";
+import { createQueryPrometheus } from "#rollout/gates/query-prometheus.ts";
 import { buildMessage } from "../alerts/message-builders.ts";
 
 const good = "10.1.1.1";
@@ -67,6 +71,9 @@ for (const [name, address, port] of [
 const request = { method: "GET", headers: {}, body: null, assertions: [] };
 const limits = { frequencySeconds: 60, degradedAboveMs: 900, failedAboveMs: 1_000 };
 
+const services = [{ name: "Restate", host: "127.0.0.1", port: 5000 }];
+const isGuarded = process.argv[2] === "guarded";
+
 async function attack(host: string, reach: Reach): Promise<void> {
   const target = { baseUrl: "http://127.0.0.1:9", readSecret: () => undefined };
   const parts = { probe: createProbe(), reach, target, location: "local", nowMs: Date.now };
@@ -74,11 +81,14 @@ async function attack(host: string, reach: Reach): Promise<void> {
   const at = { host: hostname, port: Number(port) };
   const check = (fields: object) =>
     createRunCheck(parts)({ id: "a", ...limits, ...fields } as unknown as RunnableCheck, 0);
-  const send = createSendToChannel({
-    readSecret: (name) => ({ value: "x", bindings: [{ name, hosts: host }] }),
-    ...{ timeoutMs: 1_000, nowMs: Date.now, reach },
-  });
   const url = `http://${host}/`;
+  const terms = {
+    readSecret: (name: string) => ({ value: "x", bindings: [{ name, hosts: host }] }),
+    ...{ timeoutMs: 1_000, nowMs: Date.now, reach },
+  };
+  const send = createSendToChannel(terms);
+  const readChannels = async () => [{ id: "w", kind: "webhook" as const, url }];
+  const bounds = { timeoutMs: 1_000, maxBytes: 1_000 };
   const mail = { url: `smtp://${host}`, tls: "optional" as const, from: "a@b.c", to: ["d@e.f"] };
   await check({ kind: "http", path: url, ...request });
   await check({ kind: "steps", steps: [{ name: null, path: url, ...request, extract: {} }] });
@@ -94,10 +104,19 @@ async function attack(host: string, reach: Reach): Promise<void> {
   await send({ id: "s", kind: "slack", url }, buildMessage());
   await send({ id: "p", kind: "pagerduty", url, secret: "{{K}}" }, buildMessage());
   await send({ id: "m", kind: "email", ...mail }, buildMessage());
+  await createAskWebhook({ ...terms, readChannels })("w", { id: "q", body: "{}" });
+  const discover = createBoundedFetch(false, bounds, reach);
+  await discover(`https://${host}/`, { method: "GET", headers: {} }).catch(() => {});
+  if (!isGuarded) return;
+  const open = { allowed: [], insecure: [], token_hosts: [] };
+  const registry = createRegistryClient(open, () => undefined, services);
+  const image = { host, repository: "a/b" } as Parameters<typeof registry>[0];
+  const pull = registry(image, AbortSignal.timeout(1_000));
+  await pull({ method: "GET", path: "manifests/v1" }).catch(() => {});
+  // The settings name it, so that its name may be one of ours.
+  if (!host.startsWith("own")) await createQueryPrometheus({ url, token: "t" })("up");
 }
 
-const services = [{ name: "Restate", host: "127.0.0.1", port: 5000 }];
-const isGuarded = process.argv[2] === "guarded";
 for (const host of ["turn.test:8080", "turn.test:8080", "both.test:8080", "own.test:5000"]) {
   // Each with connections of its own.
   await attack(

@@ -41,7 +41,7 @@ export function buildFacts(
     nowMs += gapMs;
     return planned;
   });
-  const endedMs = Math.max(startMs, ...members.map(({ result }) => result?.endMs ?? 0));
+  const endedMs = members.reduce((ms, { result }) => Math.max(ms, result?.endMs ?? 0), startMs);
   return {
     rolloutId: "r-1",
     image,
