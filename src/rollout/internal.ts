@@ -82,6 +82,8 @@ export type Readings = {
   fleet: Unhealthy | null;
   windowsEpoch: number;
 };
+/** A reading of a rollout that has completed. */
+export type CompletedLook = { rolloutId: string; look: Readings };
 /** The sentinels of the fleet that are unhealthy: 1,000 at most by id, and how many `more`. */
 export type Unhealthy = { ids: string[]; more: number };
 /** `oneByOne`: one batch after the other. */
@@ -243,6 +245,8 @@ export const rolloutObject = iface.object(
     stopForVersion: iface.json<VersionStop, null>(),
     windowsChanged: iface.json<WindowsChange, null>(),
     recordServing: iface.json<ServingRecord, null>(),
+    toLook: iface.shared.json<Record<string, never>, WaitInstruction | null>(),
+    recordLook: iface.json<CompletedLook, null>(),
   },
   {
     description:

@@ -1,4 +1,5 @@
 /** `RolloutReconciler`: compares a fleet with its desired images, notifies of drift, and converges if the settings say so. */
+import { isDeepStrictEqual } from "node:util";
 import {
   CancelledError,
   iface,
@@ -34,6 +35,7 @@ import {
   type TriesByImage,
 } from "./converge.ts";
 import { type DesiredStore, reconciler } from "./store.ts";
+import { type WatchParts, watchCompleted } from "./watch-completed.ts";
 
 /** `refusal`: null: the rollout was started. */
 type Refusal = { image: string; refusal: string | null };
@@ -53,7 +55,7 @@ export function driftCheckOf(fleet: string) {
   return { service: rolloutReconciler.name, key: fleet, handler: "check", request: {} };
 }
 
-type ReconcilerParts = {
+type ReconcilerParts = WatchParts & {
   fleets: Fleets;
   store: Pick<DesiredStore, "compare">;
   readPins: ReadPins;
@@ -92,13 +94,19 @@ export function createReconciler(parts: ReconcilerParts) {
 
 async function check(ctx: ObjectContext, parts: ReconcilerParts): Promise<string> {
   const { key: fleet } = ctx;
-  const { state, rollout_id } = await ctx.client(rolloutObject, fleet).Status({});
+  const {
+    state,
+    rollout_id: rolloutId,
+    watch_until,
+  } = await ctx.client(rolloutObject, fleet).Status({});
+  const isWatched = watch_until !== undefined;
+  if (isWatched) await watchCompleted(ctx, parts);
   const tries = (await ctx.get<TriesByImage>("tries")) ?? {};
-  const compare = () => compareNow(parts, fleet, { state, rolloutId: rollout_id, tries });
+  const compare = () => compareNow(parts, fleet, { state, rolloutId, isWatched, tries });
   const found = await ctx.run("compare-images", compare, { maxRetryDuration: retryForMs });
   if (found === null) return "not known now";
   await announce(ctx, { ...found, state });
-  ctx.set("tries", found.tries);
+  if (!isDeepStrictEqual(found.tries, tries)) ctx.set("tries", found.tries);
   if (found.count === 0) ctx.clear("refusal");
   const refusal = found.count === 0 ? null : await ctx.get<string>("refusal");
   if (found.request !== undefined) {
@@ -117,12 +125,18 @@ function describeCheck({ count, held, request }: Check, refusal: string | null):
   return parts.join(", ");
 }
 
-type Before = { state: RolloutStateName; rolloutId: string | null; tries: TriesByImage };
+/** `isWatched`: the rollout has completed, and nothing is converged that its watch has to see. */
+type Before = {
+  state: RolloutStateName;
+  rolloutId: string | null;
+  isWatched: boolean;
+  tries: TriesByImage;
+};
 
 async function compareNow(
   { fleets, store, readPins }: ReconcilerParts,
   fleet: string,
-  { state, rolloutId, tries }: Before,
+  { state, rolloutId, isWatched, tries }: Before,
 ): Promise<Check | null> {
   const { onDrift = "report", listMaxAgeMs = defaultListMaxAgeMs } = fleets.get(fleet);
   const pins = await readPins(fleet);
@@ -138,7 +152,9 @@ async function compareNow(
   const confirmed = drifts.filter(({ isConfirmed }) => isConfirmed);
   const drifted = confirmed.filter(({ isHeld }) => !isHeld);
   const plan =
-    onDrift === "converge" ? planConvergence({ drifts, tries, state, nowMs }) : undefined;
+    onDrift === "converge" && !isWatched
+      ? planConvergence({ drifts, tries, state, nowMs })
+      : undefined;
   return {
     drifted: drifted.slice(0, maxNamed).map(({ id, why, desired }) => ({ id, why, desired })),
     count: drifted.length,

@@ -157,7 +157,7 @@ export async function startRollback(
 
 type Rollback = { by: string; includeFailed: boolean; isAutomatic?: boolean };
 
-async function enterRollback(
+export async function enterRollback(
   ctx: ObjectContext,
   { automaticRollback: _a, rollbackDue: _d, ...before }: RolloutHead,
   { by, includeFailed, isAutomatic = false }: Rollback,
