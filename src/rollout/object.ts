@@ -9,7 +9,12 @@ import { ProblemError } from "#kernel/problem.ts";
 import { asTerminalError, unkept } from "#kernel/restate.ts";
 import { launchBatch, record, recordServing } from "#rollout/handlers/batches.ts";
 import { approve, skip, windowsChanged } from "#rollout/handlers/end-wait.ts";
-import { type OrderStop, startRollback, stoppingOrders } from "#rollout/handlers/stop.ts";
+import {
+  type OrderStop,
+  startRollback,
+  stopForDrift,
+  stoppingOrders,
+} from "#rollout/handlers/stop.ts";
 import {
   endRollback,
   freeze,
@@ -53,6 +58,7 @@ export function createRolloutObject({ orders, ...parts }: Parts) {
     repair: withOrders(orders, repair),
     openInvocations,
     forgetBatches,
+    stopForDrift: withOrders(orders, stopForDrift),
     stopForVersion: stoppingOrders(orders, stopForVersion),
     windowsChanged,
     recordServing,

@@ -116,6 +116,8 @@ export type RolloutHead = {
   updatedAt: string;
   reason?: string;
   cause?: PauseCause;
+  /** Sentinels because of which it has paused with the cause `drift`: they do not pause it again. */
+  drifted?: string[];
   /** Set while it is paused because an operator has asked for it. */
   paused?: { by: string; at: string };
   /** Increases with every write to history: numbers the messages, and orders those writes. */

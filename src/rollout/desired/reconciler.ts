@@ -8,32 +8,28 @@ import {
   type ObjectSharedContext,
   TerminalError,
 } from "@restatedev/restate-sdk";
-import type { z } from "zod";
-import { notices, type PostedNotice, topicKey } from "#alerts/contract.ts";
-import { fleetOption } from "#fleet/contract.ts";
 import { signActor } from "#kernel/actor.ts";
-import { shortenImage } from "#kernel/image-reference.ts";
 import { asTerminalError } from "#kernel/restate.ts";
-import { cleanText, someOf } from "#kernel/text.ts";
 import {
   type RolloutProblemCode,
   type RolloutRequest,
   type RolloutStateName,
   rolloutServiceName,
-  singletonKey,
 } from "#rollout/contract.ts";
 import type { Fleets } from "#rollout/fleets.ts";
 import { rolloutObject } from "#rollout/internal.ts";
-import type { ChannelEvent } from "#rollout/rules/messages.ts";
 import { isUnderWay } from "#rollout/rules/transitions.ts";
 import type { ReadPins } from "#rollout/services/capture.ts";
+import { planConvergence, recordTries, requestOf, type TriesByImage } from "./converge.ts";
+import type { NewestRollout } from "./drift.ts";
 import {
-  type HeldDrift,
-  planConvergence,
-  recordTries,
-  requestOf,
-  type TriesByImage,
-} from "./converge.ts";
+  composeDrift,
+  composeRefusal,
+  type FoundDrift,
+  maxNamed,
+  newNoticeId,
+  notify,
+} from "./notices.ts";
 import { type DesiredStore, reconciler } from "./store.ts";
 import { type WatchParts, watchCompleted } from "./watch-completed.ts";
 
@@ -63,10 +59,10 @@ type ReconcilerParts = WatchParts & {
   actorKey: Uint8Array;
 };
 
-/** `drifted`: sentinels that no pin holds. `request`: the rollout to be started. */
-type Check = {
-  drifted: Pick<HeldDrift, "id" | "why" | "desired">[];
-  count: number;
+/** `request`: the rollout to be started. */
+type Check = FoundDrift & {
+  /** Sentinels that have left the image of the rollout in progress. */
+  left: string[];
   held: number;
   tries: TriesByImage;
   request?: RolloutRequest;
@@ -74,9 +70,6 @@ type Check = {
 
 /** Eight regular lists, each a minute after the one before. */
 const defaultListMaxAgeMs = 8 * 60_000;
-
-/** Sentinels that a message names. */
-const maxNamed = 5;
 
 /** The time for which a failing database is asked again before the check fails. */
 const retryForMs = 60_000;
@@ -106,6 +99,9 @@ async function check(ctx: ObjectContext, parts: ReconcilerParts): Promise<string
   const found = await ctx.run("compare-images", compare, { maxRetryDuration: retryForMs });
   if (found === null) return "not known now";
   await announce(ctx, { ...found, state });
+  const { left: ids } = found;
+  if (rolloutId !== null && ids.length > 0)
+    await ctx.client(rolloutObject, fleet).stopForDrift({ rolloutId, ids });
   if (!isDeepStrictEqual(found.tries, tries)) ctx.set("tries", found.tries);
   if (found.count === 0) ctx.clear("refusal");
   const refusal = found.count === 0 ? null : await ctx.get<string>("refusal");
@@ -145,23 +141,34 @@ async function compareNow(
     pins,
     nowMs,
     staleAfterMs: listMaxAgeMs,
-    newest: rolloutId === null ? undefined : { id: rolloutId, hasEnded: !isUnderWay(state) },
+    newest: rolloutId === null ? undefined : newestOf(rolloutId, state),
   });
   if (compared === null) return null;
   const { drifts, formers } = compared;
   const confirmed = drifts.filter(({ isConfirmed }) => isConfirmed);
   const drifted = confirmed.filter(({ isHeld }) => !isHeld);
+  const isPausing = onDrift === "report" && state === "in_progress";
   const plan =
     onDrift === "converge" && !isWatched
       ? planConvergence({ drifts, tries, state, nowMs })
       : undefined;
   return {
     drifted: drifted.slice(0, maxNamed).map(({ id, why, desired }) => ({ id, why, desired })),
+    left: isPausing
+      ? drifted
+          .filter((one) => one.isUnderWay)
+          .slice(0, 1_000)
+          .map(({ id }) => id)
+      : [],
     count: drifted.length,
     held: confirmed.length - drifted.length,
     tries: recordTries(tries, { drifts, plan, nowMs }),
     ...(plan !== undefined && { request: requestOf(plan, formers.get(plan.image)) }),
   };
+}
+
+function newestOf(id: string, state: RolloutStateName): NewestRollout {
+  return { id, hasEnded: !isUnderWay(state), isRollingBack: state === "rolling_back" };
 }
 
 /** Notifies once when the first sentinel drifts and once when none does any more; a rollout may still change the latter. */
@@ -178,56 +185,6 @@ async function announce(
   if (isFound) ctx.set("announced", id);
   else ctx.clear("announced");
 }
-
-const noticePrefix = "drift-";
-
-function newNoticeId(ctx: ObjectContext): string {
-  return `${noticePrefix}${ctx.rand.uuidv4()}`;
-}
-
-/** True if a notice with this in the place of a rollout's id is about drift, between two rollouts. */
-export function isDriftNotice(rolloutId: string): boolean {
-  return rolloutId.startsWith(noticePrefix);
-}
-
-function notify(ctx: ObjectContext, notice: z.infer<typeof PostedNotice>): void {
-  const topic = topicKey("sentinel_rollout", ctx.key === singletonKey ? undefined : ctx.key);
-  ctx.sendClient(notices, topic).post(notice);
-}
-
-function ofFleetWords(fleet: string): string {
-  return fleet === singletonKey ? "" : ` (${fleet})`;
-}
-
-/** `id`: the same for drift and its end. */
-function composeDrift({
-  id,
-  fleet,
-  found: { drifted, count },
-}: {
-  id: string;
-  fleet: string;
-  found: Check;
-}): z.infer<typeof PostedNotice> {
-  const isFound = count > 0;
-  const named = drifted.map((one) => `${one.id} (${one.why})`);
-  const images = [...new Set(drifted.map(({ desired }) => shortenImage(desired)))];
-  return {
-    id: `${id}#${isFound ? "found" : "gone"}`,
-    title: `${isFound ? "Sentinels have drifted" : "No sentinel drifts any more"}${ofFleetWords(fleet)}`,
-    tone: isFound ? "danger" : "success",
-    lines: isFound
-      ? [
-          `Another image than the desired one runs on ${someOf(named, maxNamed, count)}.`,
-          `To see all: vedette fleet drift${fleetOption(fleet)}`,
-        ]
-      : ["Every sentinel that is not held runs its desired image."],
-    fields: [{ name: "Image", value: images.join(", ") || "as desired" }],
-    rollout: { id, fleet, event: isFound ? "drift found" : "drift gone" } satisfies RolloutNote,
-  };
-}
-
-type RolloutNote = { id: string; fleet: string; event: ChannelEvent };
 
 /** Calls the public handler in a signed name, as the gateway does: the rollout is one like any other. */
 async function converge(
@@ -280,20 +237,4 @@ async function recordRefusal(ctx: ObjectContext, { image, refusal }: Refusal): P
   ctx.set("refusal", refusal);
   notify(ctx, composeRefusal({ id: newNoticeId(ctx), fleet, image, refusal }));
   return null;
-}
-
-type Refused = { id: string; fleet: string; image: string; refusal: string };
-
-function composeRefusal({ id, fleet, image, refusal }: Refused): z.infer<typeof PostedNotice> {
-  return {
-    id: `${id}#refused`,
-    title: `Drifted sentinels cannot be brought back${ofFleetWords(fleet)}`,
-    tone: "danger",
-    lines: [
-      `Their rollout was refused: ${cleanText(refusal, 1_000)}`,
-      `It is tried again later. To bring them back by hand: vedette fleet drift${fleetOption(fleet)}, then a rollout of those ids.`,
-    ],
-    fields: [{ name: "Image", value: shortenImage(image) }],
-    rollout: { id, fleet, event: "drift found" } satisfies RolloutNote,
-  };
 }

@@ -50,7 +50,11 @@ export function createDesiredStore(database: Database) {
         const { rows } = await transaction.query(selectRollouts, [fleet, reconciler, automatic]);
         const past = rows.map(toPast);
         if (isBehind(past, terms.newest)) return null;
-        const rollouts = relevantRollouts(past);
+        const rollouts = relevantRollouts(past).map((one) => ({
+          ...one,
+          // History may not have it yet.
+          isRollingBack: terms.newest?.id !== one.id || terms.newest.isRollingBack === true,
+        }));
         const members = await readMembers(transaction, fleet);
         const read = createReadResults(transaction);
         const desired = await readDesired(members, { rollouts, read });

@@ -4,6 +4,7 @@ import type { FleetDrift, OnDrift } from "#fleet/drift-contract.ts";
 import { failing } from "../../../support/rollout/memory-fleet.ts";
 import { type RolloutBench, startRolloutBench } from "../../../support/rollout/rollout-bench.ts";
 import { imageV1, imageV2 } from "../../../support/rollout/rollout-builders.ts";
+import { untilWaitingFor } from "../../../support/rollout/standstill.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 let bench: RolloutBench;
@@ -169,6 +170,47 @@ it("nothing is converged while a rollout is paused", async () => {
   bench.fleet.run("s03", imageV1);
 
   expect(await checkTwice()).toBe("1 drifted");
+});
+
+/** A rollout that waits after its first half, of which s03 has been put back. */
+async function putBackMeanwhile(fields: object = {}) {
+  const request = { image: imageV2, wave_percentages: [50, 100], gates: [confirmation] };
+  await bench.send("Rollout", { ...request, ...fields });
+  await untilWaitingFor(bench, "gate");
+  const [id = ""] = [...bench.fleet.running()].find(([, image]) => image === imageV2) ?? [];
+  await historyHas("succeeded = 3 AND ended_at IS NULL");
+  bench.fleet.run(id, imageV1);
+  return id;
+}
+
+const confirmation = { kind: "pause", name: "ok" };
+
+it("a rollout in progress pauses once for a sentinel that has left its image", async () => {
+  const id = await putBackMeanwhile();
+  await bench.checkDrift();
+  expect((await bench.call("Status")).body).toMatchObject({ state: "in_progress" });
+  await bench.checkDrift();
+
+  const { body } = await bench.call("Status");
+  expect(body).toMatchObject({ state: "paused", cause: "drift" });
+  expect(body["reason"]).toContain(id);
+  await bench.send("Resume");
+  await untilWaitingFor(bench, "gate");
+  await checkTwice();
+  expect((await bench.call("Status")).body).toMatchObject({ state: "in_progress" });
+});
+
+it("a rollout goes on for as many left sentinels as may fail, and where they are brought back", async () => {
+  await putBackMeanwhile({ max_failed: { in_all: 1 } });
+  await checkTwice();
+  expect((await bench.call("Status")).body).toMatchObject({ state: "in_progress" });
+  await bench.call("Cancel");
+
+  onDrift = "converge";
+  bench.fleet.reset();
+  await putBackMeanwhile();
+  await checkTwice();
+  expect((await bench.call("Status")).body).toMatchObject({ state: "in_progress" });
 });
 
 it("a held fleet takes no rollout", async () => {
