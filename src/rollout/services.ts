@@ -110,7 +110,7 @@ export function createRolloutServices(parts: RolloutParts) {
     createRelease({ endInvocations: parts.endInvocations, fleets }),
     createHistoryObject(history),
     createReconciler({
-      ...{ fleets, readPins, readPinned, settingsOf, actorKey },
+      ...{ fleets, pins, readPins, readPinned, settingsOf, actorKey },
       store: createDesiredStore(parts.database),
     }),
     createWindowService(windows, access),

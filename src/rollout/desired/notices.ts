@@ -5,6 +5,7 @@ import { notices, type PostedNotice, topicKey } from "#alerts/contract.ts";
 import { fleetOption } from "#fleet/contract.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
 import { cleanText, someOf } from "#kernel/text.ts";
+import type { Pin } from "#rollout/choice/contract.ts";
 import { singletonKey } from "#rollout/contract.ts";
 import type { ChannelEvent } from "#rollout/rules/messages.ts";
 import type { HeldDrift } from "./converge.ts";
@@ -64,6 +65,27 @@ export function composeDrift({
 }
 
 type RolloutNote = { id: string; fleet: string; event: ChannelEvent };
+
+type HeldNotice = { id: string; fleet: string; pin: string; wanted: Omit<Pin, "id"> };
+
+export function composeHold({
+  id,
+  fleet,
+  pin,
+  wanted: { ids = [], reason },
+}: HeldNotice): z.infer<typeof PostedNotice> {
+  return {
+    id: `${id}#held`,
+    title: `Sentinels were changed by hand, and are held${ofFleetWords(fleet)}`,
+    tone: "warning",
+    lines: [
+      `Nothing changes ${someOf(ids, maxNamed)}: ${cleanText(reason, 600)}.`,
+      `To bring them back: vedette fleet release ${pin}${fleetOption(fleet)} --reason "…"`,
+    ],
+    fields: [{ name: "Hold", value: pin }],
+    rollout: { id, fleet, event: "drift found" } satisfies RolloutNote,
+  };
+}
 
 type Refused = { id: string; fleet: string; image: string; refusal: string };
 

@@ -9,7 +9,9 @@ import {
   TerminalError,
 } from "@restatedev/restate-sdk";
 import { signActor } from "#kernel/actor.ts";
+import { ProblemError } from "#kernel/problem.ts";
 import { asTerminalError } from "#kernel/restate.ts";
+import type { Pin } from "#rollout/choice/contract.ts";
 import {
   type RolloutProblemCode,
   type RolloutRequest,
@@ -18,12 +20,15 @@ import {
 } from "#rollout/contract.ts";
 import type { Fleets } from "#rollout/fleets.ts";
 import { rolloutObject } from "#rollout/internal.ts";
+import type { RowStore } from "#rollout/row-store.ts";
 import { isUnderWay } from "#rollout/rules/transitions.ts";
 import type { ReadPins } from "#rollout/services/capture.ts";
+import { findByHand, findChanged, type HeldOnce, holdOf, recordHeld } from "./by-hand.ts";
 import { planConvergence, recordTries, requestOf, type TriesByImage } from "./converge.ts";
 import type { NewestRollout } from "./drift.ts";
 import {
   composeDrift,
+  composeHold,
   composeRefusal,
   type FoundDrift,
   maxNamed,
@@ -53,7 +58,8 @@ export function driftCheckOf(fleet: string) {
 
 type ReconcilerParts = WatchParts & {
   fleets: Fleets;
-  store: Pick<DesiredStore, "compare">;
+  store: Pick<DesiredStore, "compare" | "readImages">;
+  pins: Pick<RowStore<Pin>, "add">;
   readPins: ReadPins;
   /** The key with which the gateway signs callers' names. */
   actorKey: Uint8Array;
@@ -65,6 +71,9 @@ type Check = FoundDrift & {
   left: string[];
   held: number;
   tries: TriesByImage;
+  heldOnce: HeldOnce;
+  /** The hold of sentinels that were changed by hand. */
+  hold?: Omit<Pin, "id">;
   request?: RolloutRequest;
 };
 
@@ -86,29 +95,41 @@ export function createReconciler(parts: ReconcilerParts) {
 }
 
 async function check(ctx: ObjectContext, parts: ReconcilerParts): Promise<string> {
-  const { key: fleet } = ctx;
-  const {
-    state,
-    rollout_id: rolloutId,
-    watch_until,
-  } = await ctx.client(rolloutObject, fleet).Status({});
-  const isWatched = watch_until !== undefined;
-  if (isWatched) await watchCompleted(ctx, parts);
-  const tries = (await ctx.get<TriesByImage>("tries")) ?? {};
-  const compare = () => compareNow(parts, fleet, { state, rolloutId, isWatched, tries });
+  const before = await readBefore(ctx);
+  const compare = () => compareNow(parts, ctx.key, before);
   const found = await ctx.run("compare-images", compare, { maxRetryDuration: retryForMs });
+  const areHeld = found?.hold === undefined || (await hold(ctx, parts.pins, found.hold));
+  // After the holds: a held sentinel is no fault of the image.
+  if (before.isWatched) await watchCompleted(ctx, parts);
   if (found === null) return "not known now";
-  await announce(ctx, { ...found, state });
-  const { left: ids } = found;
-  if (rolloutId !== null && ids.length > 0)
-    await ctx.client(rolloutObject, fleet).stopForDrift({ rolloutId, ids });
-  if (!isDeepStrictEqual(found.tries, tries)) ctx.set("tries", found.tries);
-  if (found.count === 0) ctx.clear("refusal");
+  await announce(ctx, { ...found, state: before.state });
+  const { rolloutId } = before;
+  if (rolloutId !== null && found.left.length > 0)
+    await ctx.client(rolloutObject, ctx.key).stopForDrift({ rolloutId, ids: found.left });
+  store(ctx, before, areHeld ? found : { ...found, heldOnce: before.heldOnce });
   const refusal = found.count === 0 ? null : await ctx.get<string>("refusal");
   if (found.request !== undefined) {
     ctx.sendClient(rolloutReconciler, ctx.key).converge(found.request);
   }
   return describeCheck(found, refusal);
+}
+
+async function readBefore(ctx: ObjectContext): Promise<Before> {
+  const status = await ctx.client(rolloutObject, ctx.key).Status({});
+  return {
+    state: status.state,
+    rolloutId: status.rollout_id,
+    isWatched: status.watch_until !== undefined,
+    tries: (await ctx.get<TriesByImage>("tries")) ?? {},
+    heldOnce: (await ctx.get<HeldOnce>("heldOnce")) ?? {},
+  };
+}
+
+/** Writes only what has changed. */
+function store(ctx: ObjectContext, before: Before, { tries, heldOnce, count }: Check): void {
+  if (!isDeepStrictEqual(tries, before.tries)) ctx.set("tries", tries);
+  if (!isDeepStrictEqual(heldOnce, before.heldOnce)) ctx.set("heldOnce", heldOnce);
+  if (count === 0) ctx.clear("refusal");
 }
 
 function describeCheck({ count, held, request }: Check, refusal: string | null): string {
@@ -127,12 +148,13 @@ type Before = {
   rolloutId: string | null;
   isWatched: boolean;
   tries: TriesByImage;
+  heldOnce: HeldOnce;
 };
 
 async function compareNow(
   { fleets, store, readPins }: ReconcilerParts,
   fleet: string,
-  { state, rolloutId, isWatched, tries }: Before,
+  { state, rolloutId, isWatched, tries, heldOnce }: Before,
 ): Promise<Check | null> {
   const { onDrift = "report", listMaxAgeMs = defaultListMaxAgeMs } = fleets.get(fleet);
   const pins = await readPins(fleet);
@@ -144,7 +166,15 @@ async function compareNow(
     newest: rolloutId === null ? undefined : newestOf(rolloutId, state),
   });
   if (compared === null) return null;
-  const { drifts, formers } = compared;
+  const { drifts: all, formers } = compared;
+  const changed = onDrift === "converge" ? findChanged(all, heldOnce) : [];
+  const images = changed.length === 0 ? [] : await store.readImages(fleet);
+  const byHand = new Set(findByHand(changed, images).map(({ id }) => id));
+  const drifts = all.map((one) => ({ ...one, isHeld: one.isHeld || byHand.has(one.id) }));
+  const hold = holdOf(
+    drifts.filter(({ id }) => byHand.has(id)),
+    fleet,
+  );
   const confirmed = drifts.filter(({ isConfirmed }) => isConfirmed);
   const drifted = confirmed.filter(({ isHeld }) => !isHeld);
   const isPausing = onDrift === "report" && state === "in_progress";
@@ -163,8 +193,30 @@ async function compareNow(
     count: drifted.length,
     held: confirmed.length - drifted.length,
     tries: recordTries(tries, { drifts, plan, nowMs }),
+    heldOnce: recordHeld(heldOnce, { drifts, ids: hold?.ids ?? [] }),
+    ...(hold !== undefined && { hold }),
     ...(plan !== undefined && { request: requestOf(plan, formers.get(plan.image)) }),
   };
+}
+
+/** Holds sentinels that were changed by hand until somebody releases them. False: there are too many holds; the next check tries again. */
+async function hold(
+  ctx: ObjectContext,
+  pins: ReconcilerParts["pins"],
+  wanted: Omit<Pin, "id">,
+): Promise<boolean> {
+  const { key: fleet } = ctx;
+  const id = `hold-${ctx.rand.uuidv4().slice(0, 8)}`;
+  const add = () => pins.add({ ...wanted, id }, reconciler).then(() => null);
+  const refuse = (error: unknown) => {
+    if (error instanceof ProblemError) return error.message;
+    throw error;
+  };
+  const options = { maxRetryDuration: retryForMs };
+  const refusal = await ctx.run("hold-sentinels", () => add().catch(refuse), options);
+  if (refusal === null) notify(ctx, composeHold({ id: newNoticeId(ctx), fleet, pin: id, wanted }));
+  else ctx.console.warn("changed sentinels not held", { fleet, detail: refusal });
+  return refusal === null;
 }
 
 function newestOf(id: string, state: RolloutStateName): NewestRollout {

@@ -66,6 +66,12 @@ export function createDesiredStore(database: Database) {
       });
     },
 
+    /** Reads the images that the newest rollouts of a fleet have brought or replaced. */
+    async readImages(fleet: string): Promise<string[]> {
+      const { rows } = await database.query<{ image: string }>(selectImages, [fleet]);
+      return rows.map(({ image }) => image);
+    },
+
     /** Reads what `compare` has stored. */
     async read(
       fleet: string,
@@ -219,6 +225,12 @@ const selectRollouts = `
             AND m.event IN ('rollback started', 'cancelled')) AS is_unattended
       FROM rollouts AS r WHERE fleet = $1) AS known) AS numbered
   WHERE place <= ${maxRollouts} ORDER BY started_at DESC, id DESC`;
+
+const selectImages = `
+  WITH newest AS (SELECT id, image, requested_image FROM rollouts WHERE fleet = $1
+    ORDER BY started_at DESC, id DESC LIMIT ${maxRollouts})
+  SELECT image FROM newest UNION SELECT requested_image FROM newest
+  UNION SELECT previous_image FROM rollout_sentinels WHERE rollout_id IN (SELECT id FROM newest)`;
 
 const selectMembers = `
   SELECT id, region, image, running_image, health, labels, joined_at FROM sentinels

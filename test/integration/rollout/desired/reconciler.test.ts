@@ -172,6 +172,31 @@ it("nothing is converged while a rollout is paused", async () => {
   expect(await checkTwice()).toBe("1 drifted");
 });
 
+it("a sentinel that was changed by hand is held, told once, and brought back once it is released", async () => {
+  await complete();
+  onDrift = "converge";
+  bench.fleet.run("s02", imageV1.replace("v1", "debug"));
+  bench.fleet.run("s03", imageV1);
+  bench.fleet.applied.length = 0;
+
+  expect(await checkTwice()).toBe("1 drifted, 1 held, converging");
+  await historyHas("started_by = 'reconciler' AND outcome = 'completed'");
+  expect(await checkTwice()).toBe("0 drifted, 1 held");
+  expect(bench.fleet.applied.map(({ id }) => id)).toEqual(["s03"]);
+  const { sentinels } = await readDrift();
+  const { pin = "", ...held } = sentinels.find(({ id }) => id === "s02")?.held ?? {};
+  expect(held).toMatchObject({ by: "reconciler", reason: expect.stringContaining("by hand") });
+  const told = titles.filter((title) => title === "Sentinels were changed by hand, and are held");
+  expect(told).toHaveLength(1);
+
+  await bench.post("vedette.v1.RolloutPins/Remove", { id: pin, reason: "it is over" }, "ada");
+  expect(await bench.checkDrift()).toBe("1 drifted, converging");
+  await waitFor(() => bench.fleet.running().get("s02") === imageV2, {
+    withinMs: 20_000,
+    what: "the sentinel to be brought back",
+  });
+});
+
 /** A rollout that waits after its first half, of which s03 has been put back. */
 async function putBackMeanwhile(fields: object = {}) {
   const request = { image: imageV2, wave_percentages: [50, 100], gates: [confirmation] };
