@@ -1,6 +1,7 @@
 /** Drift, holds and convergence on a real Restate and a real Postgres. */
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { FleetDrift, OnDrift } from "#fleet/drift-contract.ts";
+import { modes } from "../../../support/replay.ts";
 import { failing } from "../../../support/rollout/memory-fleet.ts";
 import { type RolloutBench, startRolloutBench } from "../../../support/rollout/rollout-bench.ts";
 import { imageV1, imageV2 } from "../../../support/rollout/rollout-builders.ts";
@@ -20,6 +21,7 @@ beforeEach(async () => {
   titles.length = 0;
   bench = await startRolloutBench({
     size: 6,
+    alwaysReplay: modes.some(({ alwaysReplay }) => alwaysReplay),
     onDrift: () => onDrift,
     whyOff: () => off,
     chat: {
