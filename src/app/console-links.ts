@@ -3,7 +3,7 @@ import type { LinkTo } from "#alerts/payload.ts";
 import type { Config } from "#config.ts";
 import { consolePath } from "#console/contract.ts";
 import { httpUrl } from "#kernel/address.ts";
-import { isDriftNotice } from "#rollout/desired/reconciler.ts";
+import { isDriftNotice } from "#rollout/desired/notices.ts";
 
 export type ConsoleLinks = {
   to: LinkTo;

@@ -10,7 +10,7 @@ import { ApproveRequest } from "#rollout/calls-contract.ts";
 import { LabelSelector } from "#rollout/choice/contract.ts";
 import { WavePercentages } from "#rollout/contract.ts";
 import { CheckGate } from "#rollout/gates/contract.ts";
-import { NotBefore, SoakSeconds } from "#rollout/policy-contract.ts";
+import { NotBefore, SoakSeconds, WatchFor } from "#rollout/policy-contract.ts";
 import { instant, Limit, Reason } from "#rollout/values-contract.ts";
 import type { TargetOptions } from "./target.ts";
 
@@ -63,6 +63,10 @@ export function parseSoak(text: string): number | number[] {
   const [first, ...rest] = seconds;
   const example = "In seconds, or with a unit: 10m, or one for each wave: 1h,10m,0; 7d at most";
   return parseBy(SoakSeconds, rest.length === 0 ? first : seconds, example);
+}
+
+export function parseWatch(text: string): number {
+  return parseBy(WatchFor, secondsIn(text), "In seconds, or with a unit: 1h; 1d at most");
 }
 
 export function parseNotBefore(text: string): string {

@@ -144,7 +144,16 @@ export function isLeftBehind({ down, failed_on_image: onImage }: StandingPart): 
 }
 
 /** Why a rollout is paused, in one word. */
-const pauseCauses = ["sentinels", "fleet", "gate", "budget", "operator", "version", "run"] as const;
+const pauseCauses = [
+  "sentinels",
+  "fleet",
+  "gate",
+  "budget",
+  "drift",
+  "operator",
+  "version",
+  "run",
+] as const;
 export type PauseCause = (typeof pauseCauses)[number];
 
 const Outcome = z.enum(["completed", "cancelled", "rolled_back"]);
@@ -173,7 +182,7 @@ export const RolloutStatus = z.object({
   updated_at: z.string().nullable(),
   /** Why it is paused or ended, when neither an operator nor a failed deploy is the reason; or that nothing was to do. */
   reason: z.string().optional(),
-  /** Why it is paused, or why its run or rollback ended early. */
+  /** Why it is paused, why its run or rollback ended early, or the fault after its completion. */
   cause: z.enum(pauseCauses).optional(),
   /** The caller who paused it. Absent: it is not paused, or nobody has asked for it. */
   paused: z.object({ by: z.string(), at: z.string() }).optional(),
@@ -182,6 +191,8 @@ export const RolloutStatus = z.object({
   waiting_for: z.enum(waitReasons).nullish(),
   /** The time at which that wait ends by itself, where it is known. */
   until: z.string().optional(),
+  /** The time until which a completed rollout is watched; absent: it is not, or no longer. */
+  watch_until: z.string().optional(),
   /** The approvals of waves. Absent: none. */
   approved: z.array(Approval).optional(),
   /** The outcome; null: it has not ended. */

@@ -82,6 +82,8 @@ export type Readings = {
   fleet: Unhealthy | null;
   windowsEpoch: number;
 };
+/** A reading of a rollout that has completed. */
+export type CompletedLook = { rolloutId: string; look: Readings };
 /** The sentinels of the fleet that are unhealthy: 1,000 at most by id, and how many `more`. */
 export type Unhealthy = { ids: string[]; more: number };
 /** `oneByOne`: one batch after the other. */
@@ -157,6 +159,8 @@ export type ReleaseRequest = { revision: string; wedged: WedgedCall[] };
 /** The invocations that cannot continue, the revisions that began them, and the one that runs now. */
 export type VersionStop = { involved: string[]; from: string[]; to: string };
 export type RunEnd = { rolloutId: string; runner: string; failure: string; cause: "run" | "fleet" };
+/** Sentinels of this rollout that have taken its image and run another one by now. */
+export type DriftStop = { rolloutId: string; ids: string[] };
 /** A window was added; or `removed`, which an operator had to give a reason for. */
 export type WindowsChange = {
   removed?: Pick<RolloutWindow, "id" | "kind"> & { by: string; reason: string };
@@ -240,9 +244,12 @@ export const rolloutObject = iface.object(
     repair: iface.json<{ runner?: string }, null>(),
     openInvocations: iface.shared.json<{ rolloutId: string }, string[]>(),
     forgetBatches: iface.json<{ rolloutId?: string; invocations: string[] }, null>(),
+    stopForDrift: iface.json<DriftStop, null>(),
     stopForVersion: iface.json<VersionStop, null>(),
     windowsChanged: iface.json<WindowsChange, null>(),
     recordServing: iface.json<ServingRecord, null>(),
+    toLook: iface.shared.json<Record<string, never>, WaitInstruction | null>(),
+    recordLook: iface.json<CompletedLook, null>(),
   },
   {
     description:

@@ -9,7 +9,12 @@ import { ProblemError } from "#kernel/problem.ts";
 import { asTerminalError, unkept } from "#kernel/restate.ts";
 import { launchBatch, record, recordServing } from "#rollout/handlers/batches.ts";
 import { approve, skip, windowsChanged } from "#rollout/handlers/end-wait.ts";
-import { type OrderStop, startRollback, stoppingOrders } from "#rollout/handlers/stop.ts";
+import {
+  type OrderStop,
+  startRollback,
+  stopForDrift,
+  stoppingOrders,
+} from "#rollout/handlers/stop.ts";
 import {
   endRollback,
   freeze,
@@ -23,22 +28,16 @@ import type { ApproveRequest, SkipRequest } from "./calls-contract.ts";
 import type { RolloutProblemCode } from "./contract.ts";
 import { unknownKey } from "./fleets.ts";
 import { advance } from "./handlers/advance.ts";
+import { recordLook, toLook } from "./handlers/completed.ts";
 import { begin, cancel, pause, startResume } from "./handlers/operations.ts";
 import { createPublicHandlers, type PublicParts } from "./handlers/public.ts";
 import { forgetBatches, openInvocations, repair } from "./handlers/repair.ts";
 import { recordCaller } from "./handlers/runs.ts";
-import {
-  type Advance,
-  type RecordRequest,
-  type RunEnd,
-  rolloutObject,
-  type StartRequest,
-} from "./internal.ts";
+import { rolloutObject, type StartRequest } from "./internal.ts";
 
 type Parts = PublicParts & { orders: OrderStop };
 
 export function createRolloutObject({ orders, ...parts }: Parts) {
-  const next = (ctx: ObjectContext, request: Advance) => advance(ctx, request, orders);
   const called = createPublicHandlers(parts);
   const stopping = { readActor: parts.readActor, orders };
   const internal = {
@@ -50,20 +49,21 @@ export function createRolloutObject({ orders, ...parts }: Parts) {
     toCapture,
     storeBatches,
     freeze,
-    advance: stoppingOrders(orders, next),
+    advance: stoppingOrders(orders, withOrders(orders, advance)),
     launchBatch,
-    record: (ctx: ObjectContext, request: RecordRequest) => record(ctx, request, orders),
+    record: withOrders(orders, record),
     endRollback: stoppingOrders(orders, endRollback),
     rollbackBatches,
-    runnerEnded: stoppingOrders(orders, (ctx: ObjectContext, request: RunEnd) =>
-      runnerEnded(ctx, request, orders),
-    ),
-    repair: (ctx: ObjectContext, request: { runner?: string }) => repair(ctx, request, orders),
+    runnerEnded: stoppingOrders(orders, withOrders(orders, runnerEnded)),
+    repair: withOrders(orders, repair),
     openInvocations,
     forgetBatches,
+    stopForDrift: withOrders(orders, stopForDrift),
     stopForVersion: stoppingOrders(orders, stopForVersion),
     windowsChanged,
     recordServing,
+    toLook,
+    recordLook: withOrders(orders, recordLook),
   };
   /** Refuses other keys, except a rollout of a lost fleet. After the handler: a repeated one does what it did. */
   const ofFleet =
@@ -115,4 +115,11 @@ function isIllegal(error: unknown): boolean {
   // An error of a handler that this one called arrives as a terminal error.
   const code = error instanceof TerminalError ? error.metadata?.["code"] : undefined;
   return (error instanceof ProblemError ? error.code : code) === illegal;
+}
+
+function withOrders<Request, Answer>(
+  orders: OrderStop,
+  handler: (ctx: ObjectContext, request: Request, orders: OrderStop) => Promise<Answer>,
+): (ctx: ObjectContext, request: Request) => Promise<Answer> {
+  return (ctx, request) => handler(ctx, request, orders);
 }

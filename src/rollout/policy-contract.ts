@@ -42,6 +42,20 @@ export const SoakSeconds = z.union([Seconds, z.array(Seconds).min(1).max(100)]).
   examples: [600, [3600, 600, 0]],
 });
 
+/** The longest watch after a completion: a day. */
+const maxWatchSeconds = 86_400;
+
+export const WatchFor = z
+  .int()
+  .min(0)
+  .max(maxWatchSeconds)
+  .meta({
+    title: "Watch",
+    description:
+      "How long the sentinels and the gates of the kinds checks and prometheus are watched after the rollout has completed: seconds. A fault is announced, with `on_failure` `rollback` the previous images are restored. Another rollout ends it.",
+    examples: [3600],
+  });
+
 export const NotBefore = instant("2026-12-01T22:00:00Z").meta({
   title: "Scheduled start",
   description: "The first wave starts at this time or later. The fleet is frozen then.",
@@ -59,6 +73,7 @@ export const policyFields = {
   on_failure: OnFailure.optional(),
   max_failed: MaxFailed.optional(),
   soak_seconds: SoakSeconds.optional(),
+  watch_for: WatchFor.optional(),
   not_before: NotBefore.optional(),
   approvals: Approvals.optional(),
   ...choiceFields,

@@ -78,6 +78,12 @@ export function createRolloutServices(parts: RolloutParts) {
   const promotions = createPromotionStore(parts.database);
   const readWindows: ReadWindows = (fleet) => holding(windows, fleet);
   const readPins: ReadPins = (fleet) => holding(pins, fleet);
+  const readPinned = createReadPinned(readPins, parts.readMembers);
+  const settingsOf = (name: string) => {
+    const fleet = fleets.get(name);
+    const queryPrometheus = createQueryPrometheus(fleet.prometheus);
+    return { ...fleet, tools: { ...tools, queryPrometheus }, readStrays, readWindows };
+  };
   return [
     createRolloutObject({
       fleets,
@@ -93,13 +99,9 @@ export function createRolloutServices(parts: RolloutParts) {
         hasCompleted: history.hasCompleted,
       },
     }),
-    createRunService((name) => {
-      const fleet = fleets.get(name);
-      const queryPrometheus = createQueryPrometheus(fleet.prometheus);
-      return { ...fleet, tools: { ...tools, queryPrometheus }, readStrays, readWindows };
-    }),
+    createRunService(settingsOf),
     createBatchService({
-      readPinned: createReadPinned(readPins, parts.readMembers),
+      readPinned,
       startDeploys: parts.startDeploys,
       findOrdered: parts.findOrdered,
     }),
@@ -107,7 +109,10 @@ export function createRolloutServices(parts: RolloutParts) {
     createWatch(fleets, listForMs),
     createRelease({ endInvocations: parts.endInvocations, fleets }),
     createHistoryObject(history),
-    createReconciler({ fleets, store: createDesiredStore(parts.database), readPins, actorKey }),
+    createReconciler({
+      ...{ fleets, pins, readPins, readPinned, settingsOf, actorKey },
+      store: createDesiredStore(parts.database),
+    }),
     createWindowService(windows, access),
     createPinService(pins, access),
     createPromotionService(promotions, access),

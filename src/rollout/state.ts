@@ -95,7 +95,9 @@ export type RolloutHead = {
   wait?: WaveWait;
   /** The number of waves that have ended and were evaluated. */
   endedWaves: number;
-  /** Set when it is paused, until the rollback that follows by `on_failure` has begun. */
+  /** Set while it is watched after its completion, and until the rollback that follows a fault has begun. ISO 8601. */
+  watchUntil?: string;
+  /** Set when it is paused, or a fault is found after its completion, until the rollback that follows by `on_failure` has begun. */
   rollbackDue?: true;
   /** The run of the rollback that followed by `on_failure`. */
   automaticRollback?: string;
@@ -114,6 +116,8 @@ export type RolloutHead = {
   updatedAt: string;
   reason?: string;
   cause?: PauseCause;
+  /** Sentinels because of which it has paused with the cause `drift`: they do not pause it again. */
+  drifted?: string[];
   /** Set while it is paused because an operator has asked for it. */
   paused?: { by: string; at: string };
   /** Increases with every write to history: numbers the messages, and orders those writes. */

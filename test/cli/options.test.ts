@@ -7,6 +7,7 @@ import {
   parseNotBefore,
   parseSentinelCount,
   parseSoak,
+  parseWatch,
   parseWaves,
 } from "#cli/options.ts";
 
@@ -16,6 +17,11 @@ it.each([
   ["1h,10m,0", [3_600, 600, 0]],
 ])("a soak of %s is %j seconds", (text, seconds) => {
   expect(parseSoak(text)).toEqual(seconds);
+});
+
+it("parses the time of a watch, a day at most", () => {
+  expect(parseWatch("1h")).toBe(3_600);
+  expect(() => parseWatch("2d")).toThrow("1d at most");
 });
 
 it.each(["10m", "600"])("a gate's timeout of %s is 600 seconds", (text) => {

@@ -12,6 +12,7 @@ import {
   parseNotBefore,
   parseReason,
   parseSoak,
+  parseWatch,
   parseWave,
   parseWaves,
   wholeNumber,
@@ -122,6 +123,7 @@ function withPolicy(command: Command): Command {
       ).choices(OnFailure.options),
     )
     .option("--soak <time>", "watch each wave for this time: 10m, or 1h,10m,0", parseSoak)
+    .option("--watch-for <time>", "watch it for this time once it has completed: 1h", parseWatch)
     .option(
       "--not-before <time>",
       "start the first wave at this time, for example 2026-12-01T22:00:00Z",

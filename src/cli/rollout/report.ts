@@ -55,6 +55,9 @@ export function reportStatus(status: RolloutStatus): string {
       ? []
       : [`  left out   ${status.left_out} by pins and the request`]),
     ...(status.waiting_for == null ? [] : [`  waits for  ${waitWords(status)}`]),
+    ...(status.watch_until === undefined
+      ? []
+      : [`  watched    until ${formatUtc(status.watch_until)}`]),
     ...(status.reason === undefined ? [] : [`  reason     ${plain(status.reason)}`]),
     ...evidenceLines(status.ci ?? []).map((line) => `  ${line}`),
     ...approvalLines(status),

@@ -63,6 +63,7 @@ export type StartOptions = GlobalOptions & {
   maxFailedPerWave?: Limit;
   onFailure?: OnFailure;
   soak?: number | number[];
+  watchFor?: number;
   notBefore?: string;
   approvals?: Approvals;
   reason?: string;
@@ -123,6 +124,7 @@ function policyOf(options: StartOptions): Policy {
     ...(hasLimit && { max_failed: { in_all, per_wave } }),
     on_failure: options.onFailure,
     soak_seconds: options.soak,
+    watch_for: options.watchFor,
     not_before: options.notBefore,
     ...{ approvals, reason },
     ...choiceOf(options),

@@ -130,7 +130,7 @@ export function wasInterrupted({ cause }: Pick<RolloutHead, "cause">): boolean {
   return cause !== undefined && interruptions.includes(cause);
 }
 
-const interruptions: readonly PauseCause[] = ["operator", "run", "version"];
+const interruptions: readonly PauseCause[] = ["operator", "run", "version", "drift"];
 
 export function withoutAnyWait({ wait: _w, gateStatus: _g, ...head }: RolloutHead): RolloutHead {
   return head;

@@ -16,6 +16,7 @@ export type PastRollout = {
   leftAllOut: boolean;
   /** True if the reconciler started it and no operator ended it: it follows what is desired, and does not change it. */
   isUnattended: boolean;
+  isRollingBack?: boolean;
 };
 
 /** A sentinel in a rollout. `outcome` null: it has none; `left_out`: by a pin, not by the request. */
@@ -28,10 +29,15 @@ export type PastResults = ReadonlyMap<string, ReadonlyMap<string, PastResult>>;
 export type KnownMember = FleetMember & { joinedAtMs: number };
 
 /** `why`: why it would run another image. */
-export type Desired = { image: string; why: DriftCause };
+export type Desired = {
+  image: string;
+  why: DriftCause;
+  /** True if a rollout wants it that has not ended: it had taken the image there. */
+  isUnderWay?: true;
+};
 
 /** The newest rollout of a fleet, as its object knows it. */
-export type NewestRollout = { id: string; hasEnded: boolean };
+export type NewestRollout = { id: string; hasEnded: boolean; isRollingBack?: boolean };
 
 /** True if history lacks this rollout, or its end: what is desired would be of the one before. */
 export function isBehind(
@@ -86,9 +92,10 @@ export async function readDesired(
   const inProgress = await read(open, members);
   const isTaken = ({ id }: KnownMember) =>
     open.some((one) => isInWave(inProgress.get(one.id)?.get(id)));
-  let undecided = members.filter((member) => !isTaken(member));
+  const [taken, free] = [members.filter(isTaken), members.filter((member) => !isTaken(member))];
   const results = new Map(inProgress);
-  const desired = new Map<string, Desired>();
+  const desired = findDesired(taken, { rollouts: open, results });
+  let undecided = free;
   for (const upTo of readUpTo) {
     const newer = rollouts.slice(0, upTo);
     const unread = newer.filter(({ id }) => !results.has(id));
@@ -108,7 +115,8 @@ function desiredOf(
   results: PastResults,
 ): Desired | undefined {
   const resultIn = ({ id }: PastRollout) => results.get(id)?.get(member.id);
-  if (rollouts.some((one) => one.outcome === null && isInWave(resultIn(one)))) return undefined;
+  const open = rollouts.find((one) => one.outcome === null && isInWave(resultIn(one)));
+  if (open !== undefined) return wantedMeanwhile(open, resultIn(open));
   let hasFailed = false;
   for (const rollout of rollouts) {
     const result = resultIn(rollout);
@@ -117,6 +125,15 @@ function desiredOf(
     if (found !== undefined) return hasFailed ? { ...found, why: "failed" } : found;
   }
   return undefined;
+}
+
+/** A rollout in progress wants its image where it has succeeded. After one by the reconciler comes the next. */
+function wantedMeanwhile(
+  { image, isUnattended, isRollingBack }: PastRollout,
+  result: PastResult | undefined,
+): Desired | undefined {
+  const isWanted = !isUnattended && !isRollingBack && result?.outcome === "succeeded";
+  return isWanted ? { image, why: "drifted", isUnderWay: true } : undefined;
 }
 
 function isInWave(result: PastResult | undefined): boolean {
@@ -176,6 +193,8 @@ export type Drift = {
   running: string;
   why: DriftCause;
   sinceMs: number;
+  /** As in `Desired`. */
+  isUnderWay?: true;
   /** True once a later list has shown the same: one reading alone may be late or wrong. */
   isConfirmed: boolean;
 };
@@ -194,6 +213,7 @@ export function findDrift(
     const isSame = before?.desired === wanted.image && before.running === running;
     const sinceMs = isSame ? Math.min(before.sinceMs, listedAtMs) : listedAtMs;
     const isConfirmed = isSame && (before.isConfirmed || sinceMs < listedAtMs);
-    return { id: member.id, desired: wanted.image, running, why: wanted.why, sinceMs, isConfirmed };
+    const { image, ...why } = wanted;
+    return { id: member.id, desired: image, running, ...why, sinceMs, isConfirmed };
   });
 }

@@ -1,4 +1,5 @@
 /** `RolloutReconciler`: compares a fleet with its desired images, notifies of drift, and converges if the settings say so. */
+import { isDeepStrictEqual } from "node:util";
 import {
   CancelledError,
   iface,
@@ -7,33 +8,35 @@ import {
   type ObjectSharedContext,
   TerminalError,
 } from "@restatedev/restate-sdk";
-import type { z } from "zod";
-import { notices, type PostedNotice, topicKey } from "#alerts/contract.ts";
-import { fleetOption } from "#fleet/contract.ts";
 import { signActor } from "#kernel/actor.ts";
-import { shortenImage } from "#kernel/image-reference.ts";
+import { ProblemError } from "#kernel/problem.ts";
 import { asTerminalError } from "#kernel/restate.ts";
-import { cleanText, someOf } from "#kernel/text.ts";
+import type { Pin } from "#rollout/choice/contract.ts";
 import {
   type RolloutProblemCode,
   type RolloutRequest,
   type RolloutStateName,
   rolloutServiceName,
-  singletonKey,
 } from "#rollout/contract.ts";
 import type { Fleets } from "#rollout/fleets.ts";
 import { rolloutObject } from "#rollout/internal.ts";
-import type { ChannelEvent } from "#rollout/rules/messages.ts";
+import type { RowStore } from "#rollout/row-store.ts";
 import { isUnderWay } from "#rollout/rules/transitions.ts";
 import type { ReadPins } from "#rollout/services/capture.ts";
+import { findByHand, findChanged, type HeldOnce, holdOf, recordHeld } from "./by-hand.ts";
+import { planConvergence, recordTries, requestOf, type TriesByImage } from "./converge.ts";
+import type { NewestRollout } from "./drift.ts";
 import {
-  type HeldDrift,
-  planConvergence,
-  recordTries,
-  requestOf,
-  type TriesByImage,
-} from "./converge.ts";
+  composeDrift,
+  composeHold,
+  composeRefusal,
+  type FoundDrift,
+  maxNamed,
+  newNoticeId,
+  notify,
+} from "./notices.ts";
 import { type DesiredStore, reconciler } from "./store.ts";
+import { type WatchParts, watchCompleted } from "./watch-completed.ts";
 
 /** `refusal`: null: the rollout was started. */
 type Refusal = { image: string; refusal: string | null };
@@ -53,28 +56,29 @@ export function driftCheckOf(fleet: string) {
   return { service: rolloutReconciler.name, key: fleet, handler: "check", request: {} };
 }
 
-type ReconcilerParts = {
+type ReconcilerParts = WatchParts & {
   fleets: Fleets;
-  store: Pick<DesiredStore, "compare">;
+  store: Pick<DesiredStore, "compare" | "readImages">;
+  pins: Pick<RowStore<Pin>, "add">;
   readPins: ReadPins;
   /** The key with which the gateway signs callers' names. */
   actorKey: Uint8Array;
 };
 
-/** `drifted`: sentinels that no pin holds. `request`: the rollout to be started. */
-type Check = {
-  drifted: Pick<HeldDrift, "id" | "why" | "desired">[];
-  count: number;
+/** `request`: the rollout to be started. */
+type Check = FoundDrift & {
+  /** Sentinels that have left the image of the rollout in progress. */
+  left: string[];
   held: number;
   tries: TriesByImage;
+  heldOnce: HeldOnce;
+  /** The hold of sentinels that were changed by hand. */
+  hold?: Omit<Pin, "id">;
   request?: RolloutRequest;
 };
 
 /** Eight regular lists, each a minute after the one before. */
 const defaultListMaxAgeMs = 8 * 60_000;
-
-/** Sentinels that a message names. */
-const maxNamed = 5;
 
 /** The time for which a failing database is asked again before the check fails. */
 const retryForMs = 60_000;
@@ -91,20 +95,41 @@ export function createReconciler(parts: ReconcilerParts) {
 }
 
 async function check(ctx: ObjectContext, parts: ReconcilerParts): Promise<string> {
-  const { key: fleet } = ctx;
-  const { state, rollout_id } = await ctx.client(rolloutObject, fleet).Status({});
-  const tries = (await ctx.get<TriesByImage>("tries")) ?? {};
-  const compare = () => compareNow(parts, fleet, { state, rolloutId: rollout_id, tries });
+  const before = await readBefore(ctx);
+  const compare = () => compareNow(parts, ctx.key, before);
   const found = await ctx.run("compare-images", compare, { maxRetryDuration: retryForMs });
+  const areHeld = found?.hold === undefined || (await hold(ctx, parts.pins, found.hold));
+  // After the holds: a held sentinel is no fault of the image.
+  if (before.isWatched) await watchCompleted(ctx, parts);
   if (found === null) return "not known now";
-  await announce(ctx, { ...found, state });
-  ctx.set("tries", found.tries);
-  if (found.count === 0) ctx.clear("refusal");
+  await announce(ctx, { ...found, state: before.state });
+  const { rolloutId } = before;
+  if (rolloutId !== null && found.left.length > 0)
+    await ctx.client(rolloutObject, ctx.key).stopForDrift({ rolloutId, ids: found.left });
+  store(ctx, before, areHeld ? found : { ...found, heldOnce: before.heldOnce });
   const refusal = found.count === 0 ? null : await ctx.get<string>("refusal");
   if (found.request !== undefined) {
     ctx.sendClient(rolloutReconciler, ctx.key).converge(found.request);
   }
   return describeCheck(found, refusal);
+}
+
+async function readBefore(ctx: ObjectContext): Promise<Before> {
+  const status = await ctx.client(rolloutObject, ctx.key).Status({});
+  return {
+    state: status.state,
+    rolloutId: status.rollout_id,
+    isWatched: status.watch_until !== undefined,
+    tries: (await ctx.get<TriesByImage>("tries")) ?? {},
+    heldOnce: (await ctx.get<HeldOnce>("heldOnce")) ?? {},
+  };
+}
+
+/** Writes only what has changed. */
+function store(ctx: ObjectContext, before: Before, { tries, heldOnce, count }: Check): void {
+  if (!isDeepStrictEqual(tries, before.tries)) ctx.set("tries", tries);
+  if (!isDeepStrictEqual(heldOnce, before.heldOnce)) ctx.set("heldOnce", heldOnce);
+  if (count === 0) ctx.clear("refusal");
 }
 
 function describeCheck({ count, held, request }: Check, refusal: string | null): string {
@@ -117,12 +142,19 @@ function describeCheck({ count, held, request }: Check, refusal: string | null):
   return parts.join(", ");
 }
 
-type Before = { state: RolloutStateName; rolloutId: string | null; tries: TriesByImage };
+/** `isWatched`: the rollout has completed, and nothing is converged that its watch has to see. */
+type Before = {
+  state: RolloutStateName;
+  rolloutId: string | null;
+  isWatched: boolean;
+  tries: TriesByImage;
+  heldOnce: HeldOnce;
+};
 
 async function compareNow(
   { fleets, store, readPins }: ReconcilerParts,
   fleet: string,
-  { state, rolloutId, tries }: Before,
+  { state, rolloutId, isWatched, tries, heldOnce }: Before,
 ): Promise<Check | null> {
   const { onDrift = "report", listMaxAgeMs = defaultListMaxAgeMs } = fleets.get(fleet);
   const pins = await readPins(fleet);
@@ -131,21 +163,64 @@ async function compareNow(
     pins,
     nowMs,
     staleAfterMs: listMaxAgeMs,
-    newest: rolloutId === null ? undefined : { id: rolloutId, hasEnded: !isUnderWay(state) },
+    newest: rolloutId === null ? undefined : newestOf(rolloutId, state),
   });
   if (compared === null) return null;
-  const { drifts, formers } = compared;
+  const { drifts: all, formers } = compared;
+  const changed = onDrift === "converge" ? findChanged(all, heldOnce) : [];
+  const images = changed.length === 0 ? [] : await store.readImages(fleet);
+  const byHand = new Set(findByHand(changed, images).map(({ id }) => id));
+  const drifts = all.map((one) => ({ ...one, isHeld: one.isHeld || byHand.has(one.id) }));
+  const hold = holdOf(
+    drifts.filter(({ id }) => byHand.has(id)),
+    fleet,
+  );
   const confirmed = drifts.filter(({ isConfirmed }) => isConfirmed);
   const drifted = confirmed.filter(({ isHeld }) => !isHeld);
+  const isPausing = onDrift === "report" && state === "in_progress";
   const plan =
-    onDrift === "converge" ? planConvergence({ drifts, tries, state, nowMs }) : undefined;
+    onDrift === "converge" && !isWatched
+      ? planConvergence({ drifts, tries, state, nowMs })
+      : undefined;
   return {
     drifted: drifted.slice(0, maxNamed).map(({ id, why, desired }) => ({ id, why, desired })),
+    left: isPausing
+      ? drifted
+          .filter((one) => one.isUnderWay)
+          .slice(0, 1_000)
+          .map(({ id }) => id)
+      : [],
     count: drifted.length,
     held: confirmed.length - drifted.length,
     tries: recordTries(tries, { drifts, plan, nowMs }),
+    heldOnce: recordHeld(heldOnce, { drifts, ids: hold?.ids ?? [] }),
+    ...(hold !== undefined && { hold }),
     ...(plan !== undefined && { request: requestOf(plan, formers.get(plan.image)) }),
   };
+}
+
+/** Holds sentinels that were changed by hand until somebody releases them. False: there are too many holds; the next check tries again. */
+async function hold(
+  ctx: ObjectContext,
+  pins: ReconcilerParts["pins"],
+  wanted: Omit<Pin, "id">,
+): Promise<boolean> {
+  const { key: fleet } = ctx;
+  const id = `hold-${ctx.rand.uuidv4().slice(0, 8)}`;
+  const add = () => pins.add({ ...wanted, id }, reconciler).then(() => null);
+  const refuse = (error: unknown) => {
+    if (error instanceof ProblemError) return error.message;
+    throw error;
+  };
+  const options = { maxRetryDuration: retryForMs };
+  const refusal = await ctx.run("hold-sentinels", () => add().catch(refuse), options);
+  if (refusal === null) notify(ctx, composeHold({ id: newNoticeId(ctx), fleet, pin: id, wanted }));
+  else ctx.console.warn("changed sentinels not held", { fleet, detail: refusal });
+  return refusal === null;
+}
+
+function newestOf(id: string, state: RolloutStateName): NewestRollout {
+  return { id, hasEnded: !isUnderWay(state), isRollingBack: state === "rolling_back" };
 }
 
 /** Notifies once when the first sentinel drifts and once when none does any more; a rollout may still change the latter. */
@@ -162,56 +237,6 @@ async function announce(
   if (isFound) ctx.set("announced", id);
   else ctx.clear("announced");
 }
-
-const noticePrefix = "drift-";
-
-function newNoticeId(ctx: ObjectContext): string {
-  return `${noticePrefix}${ctx.rand.uuidv4()}`;
-}
-
-/** True if a notice with this in the place of a rollout's id is about drift, between two rollouts. */
-export function isDriftNotice(rolloutId: string): boolean {
-  return rolloutId.startsWith(noticePrefix);
-}
-
-function notify(ctx: ObjectContext, notice: z.infer<typeof PostedNotice>): void {
-  const topic = topicKey("sentinel_rollout", ctx.key === singletonKey ? undefined : ctx.key);
-  ctx.sendClient(notices, topic).post(notice);
-}
-
-function ofFleetWords(fleet: string): string {
-  return fleet === singletonKey ? "" : ` (${fleet})`;
-}
-
-/** `id`: the same for drift and its end. */
-function composeDrift({
-  id,
-  fleet,
-  found: { drifted, count },
-}: {
-  id: string;
-  fleet: string;
-  found: Check;
-}): z.infer<typeof PostedNotice> {
-  const isFound = count > 0;
-  const named = drifted.map((one) => `${one.id} (${one.why})`);
-  const images = [...new Set(drifted.map(({ desired }) => shortenImage(desired)))];
-  return {
-    id: `${id}#${isFound ? "found" : "gone"}`,
-    title: `${isFound ? "Sentinels have drifted" : "No sentinel drifts any more"}${ofFleetWords(fleet)}`,
-    tone: isFound ? "danger" : "success",
-    lines: isFound
-      ? [
-          `Another image than the desired one runs on ${someOf(named, maxNamed, count)}.`,
-          `To see all: vedette fleet drift${fleetOption(fleet)}`,
-        ]
-      : ["Every sentinel that is not held runs its desired image."],
-    fields: [{ name: "Image", value: images.join(", ") || "as desired" }],
-    rollout: { id, fleet, event: isFound ? "drift found" : "drift gone" } satisfies RolloutNote,
-  };
-}
-
-type RolloutNote = { id: string; fleet: string; event: ChannelEvent };
 
 /** Calls the public handler in a signed name, as the gateway does: the rollout is one like any other. */
 async function converge(
@@ -264,20 +289,4 @@ async function recordRefusal(ctx: ObjectContext, { image, refusal }: Refusal): P
   ctx.set("refusal", refusal);
   notify(ctx, composeRefusal({ id: newNoticeId(ctx), fleet, image, refusal }));
   return null;
-}
-
-type Refused = { id: string; fleet: string; image: string; refusal: string };
-
-function composeRefusal({ id, fleet, image, refusal }: Refused): z.infer<typeof PostedNotice> {
-  return {
-    id: `${id}#refused`,
-    title: `Drifted sentinels cannot be brought back${ofFleetWords(fleet)}`,
-    tone: "danger",
-    lines: [
-      `Their rollout was refused: ${cleanText(refusal, 1_000)}`,
-      `It is tried again later. To bring them back by hand: vedette fleet drift${fleetOption(fleet)}, then a rollout of those ids.`,
-    ],
-    fields: [{ name: "Image", value: shortenImage(image) }],
-    rollout: { id, fleet, event: "drift found" } satisfies RolloutNote,
-  };
 }

@@ -50,7 +50,11 @@ export function createDesiredStore(database: Database) {
         const { rows } = await transaction.query(selectRollouts, [fleet, reconciler, automatic]);
         const past = rows.map(toPast);
         if (isBehind(past, terms.newest)) return null;
-        const rollouts = relevantRollouts(past);
+        const rollouts = relevantRollouts(past).map((one) => ({
+          ...one,
+          // History may not have it yet.
+          isRollingBack: terms.newest?.id !== one.id || terms.newest.isRollingBack === true,
+        }));
         const members = await readMembers(transaction, fleet);
         const read = createReadResults(transaction);
         const desired = await readDesired(members, { rollouts, read });
@@ -60,6 +64,12 @@ export function createDesiredStore(database: Database) {
         await writeDrifts(transaction, fleet, drifts);
         return { drifts, formers: formersOf(rows) };
       });
+    },
+
+    /** Reads the images that the newest rollouts of a fleet have brought or replaced. */
+    async readImages(fleet: string): Promise<string[]> {
+      const { rows } = await database.query<{ image: string }>(selectImages, [fleet]);
+      return rows.map(({ image }) => image);
     },
 
     /** Reads what `compare` has stored. */
@@ -215,6 +225,12 @@ const selectRollouts = `
             AND m.event IN ('rollback started', 'cancelled')) AS is_unattended
       FROM rollouts AS r WHERE fleet = $1) AS known) AS numbered
   WHERE place <= ${maxRollouts} ORDER BY started_at DESC, id DESC`;
+
+const selectImages = `
+  WITH newest AS (SELECT id, image, requested_image FROM rollouts WHERE fleet = $1
+    ORDER BY started_at DESC, id DESC LIMIT ${maxRollouts})
+  SELECT image FROM newest UNION SELECT requested_image FROM newest
+  UNION SELECT previous_image FROM rollout_sentinels WHERE rollout_id IN (SELECT id FROM newest)`;
 
 const selectMembers = `
   SELECT id, region, image, running_image, health, labels, joined_at FROM sentinels

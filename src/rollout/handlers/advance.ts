@@ -13,17 +13,12 @@ import {
   withoutAnyWait,
   withoutReason,
 } from "#rollout/conditions/wait.ts";
-import { withGateReadings } from "#rollout/gates/registry.ts";
 import type { Advance, Instruction, Readings, Unhealthy } from "#rollout/internal.ts";
 import { nothingWords } from "#rollout/rules/describe-plan.ts";
 import { emptyOutcome, targetsOf } from "#rollout/rules/outcome.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
-import { applyStep, withServing } from "#rollout/rules/progress.ts";
-import { type Stray, withFailures } from "#rollout/rules/second-try.ts";
 import { isRunning } from "#rollout/rules/transitions.ts";
 import {
-  type Batch,
-  type Outcome,
   type RolloutHead,
   readBatch,
   readOutcome,
@@ -34,8 +29,9 @@ import {
 import { announce, announceAt } from "./announce.ts";
 import { toStatus } from "./answer.ts";
 import { closeLostBatches } from "./batches.ts";
-import { changeOutcomes } from "./change-outcomes.ts";
+import { beginWatch } from "./completed.ts";
 import { pollAgain, waitFor } from "./end-wait.ts";
+import { withReadings } from "./readings.ts";
 import { isDue, type OrderStop, rollBackAutomatically, stopFor, stopOrders } from "./stop.ts";
 import { readRollout, type SavedRollout, statusOfForgotten } from "./superseded.ts";
 
@@ -62,7 +58,7 @@ export async function advance(
     const stopped = isUnstopped(rollout) ? await stopOrders(ctx, orders) : null;
     return stopWith({ ...(stopped ?? closed), state: endedState(head) });
   }
-  return step(ctx, await withReadings(ctx, closed, request), { ...request, orders });
+  return step(ctx, await withReadings(ctx, closed, request.look), { ...request, orders });
 }
 
 /** True if the operation that ended the rollout failed before it stopped outstanding orders; their number is then unknown. */
@@ -73,20 +69,6 @@ function isUnstopped({ head, isCurrent }: SavedRollout): boolean {
 /** A run asks for the first time once it has waited for what an earlier one left in flight. */
 function drained({ drain, ...head }: RolloutHead, { isStopped }: Advance): RolloutHead {
   return isStopped === true && drain !== undefined ? { ...head, drain } : head;
-}
-
-/** The head with what the run has read: of its gates, and sentinels that went astray. */
-async function withReadings(
-  ctx: ObjectContext,
-  head: RolloutHead,
-  { look }: Advance,
-): Promise<RolloutHead> {
-  if (look === undefined) return head;
-  const { gates: readings, strays, atMs } = look;
-  const { gateStatus, gates = [] } = head;
-  const read = gateStatus && withGateReadings(gateStatus, gates, { readings, atMs });
-  const checked = read === undefined ? head : { ...head, gateStatus: read };
-  return strays === null ? checked : withStrays(ctx, checked, { strays, atMs });
 }
 
 /** Starts what comes next, waits for it, or stops the rollout. */
@@ -137,7 +119,7 @@ async function complete(ctx: ObjectContext, head: RolloutHead): Promise<Instruct
   const { total, fleetSize = 0, leftOut = 0 } = head;
   const nothing = total > 0 ? {} : { reason: nothingWords(fleetSize - leftOut, leftOut) };
   const completed: RolloutHead = { ...withoutAnyWait(head), ...nothing, state: "completed" };
-  return stopWith(await announce(ctx, completed, "completed"));
+  return stopWith(beginWatch(ctx, await announce(ctx, completed, "completed")));
 }
 
 async function startWave(
@@ -173,39 +155,6 @@ function stopWith(head: RolloutHead): Instruction {
     status: toStatus(head),
     ...(followedBy !== undefined && { followedBy }),
   };
-}
-
-/** Counts only what two looks in a row found: a health check may fail once. A write of the head must follow. */
-async function withStrays(
-  ctx: ObjectContext,
-  head: RolloutHead,
-  { strays, atMs }: { strays: readonly Stray[]; atMs: number },
-): Promise<RolloutHead> {
-  if (head.wait === undefined) return head;
-  const before = new Set(head.wait.suspects);
-  const confirmed = strays.filter(({ id }) => before.has(id));
-  const { suspects: _, ...wait } = head.wait;
-  const suspects = strays.map(({ id }) => id);
-  const lookedAt = toIso(atMs);
-  const looked = { ...wait, lookedAt, ...(suspects.length > 0 && { suspects }) };
-  const next = { ...head, wait: looked };
-  return confirmed.length === 0 ? next : failConfirmed(ctx, next, confirmed);
-}
-
-function failConfirmed(
-  ctx: ObjectContext,
-  head: RolloutHead,
-  confirmed: readonly Stray[],
-): Promise<RolloutHead> {
-  const batches = head.waves.slice(0, head.currentWave).flatMap(batchesOf);
-  const decide = (batch: Batch, before: Outcome) => {
-    const decided = withFailures(batch, before, confirmed);
-    return decided.changes.length === 0 ? null : decided;
-  };
-  const served = confirmed.flatMap(({ id, serves }): [string, string][] =>
-    serves === undefined ? [] : [[id, serves]],
-  );
-  return changeOutcomes(ctx, withServing(head, served), { batches, decide, apply: applyStep });
 }
 
 /** null: nobody asked, or the fleet could not be listed. "stale": it was read too long ago. */

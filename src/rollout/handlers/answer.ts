@@ -46,6 +46,7 @@ export function toStatus(head: RolloutHead | null): RolloutStatus {
     ...(head.paused !== undefined && { paused: head.paused }),
     ...(head.gateStatus !== undefined && { gate: viewGates(head.gateStatus) }),
     ...waitOf(head),
+    ...(head.watchUntil !== undefined && { watch_until: head.watchUntil }),
     ...(head.approved !== undefined && { approved: head.approved }),
     outcome: outcomeOf(head),
     ...policyOf(head),

@@ -22,7 +22,7 @@ import {
 } from "#rollout/conditions/wait.ts";
 import type { RolloutProblemCode, RolloutStatus } from "#rollout/contract.ts";
 import { withConfirmation } from "#rollout/gates/registry.ts";
-import type { Instruction, WindowsChange } from "#rollout/internal.ts";
+import type { Instruction, WaitInstruction, WindowsChange } from "#rollout/internal.ts";
 import type { WaitReason } from "#rollout/policy-contract.ts";
 import { illegalNow } from "#rollout/rules/transitions.ts";
 import {
@@ -60,11 +60,12 @@ export function pollAgain(
   return waitInstruction(ctx, head, { nowMs, sleepMs: 1 });
 }
 
-async function waitInstruction(
-  ctx: ObjectContext,
+/** Returns what the run is to read, and after which sleep. */
+export async function waitInstruction(
+  ctx: Pick<ObjectContext, "get">,
   head: RolloutHead,
   { nowMs, sleepMs }: { nowMs: number; sleepMs: number },
-): Promise<Instruction> {
+): Promise<WaitInstruction> {
   const finishedWave = endedWave(head);
   const { since = head.updatedAt, round = 0 } = head.wait ?? {};
   const isSoaked = head.wait !== undefined && isLookDue(head.wait, nowMs + sleepMs);

@@ -24,6 +24,7 @@ import { clearBatches, type HeadPolicy, type RolloutHead, readHead } from "#roll
 import { announce } from "./announce.ts";
 import { toStatus } from "./answer.ts";
 import { changeOutcomes } from "./change-outcomes.ts";
+import { beginWatch } from "./completed.ts";
 import { cancelRun, drainOf, startRun, waitList } from "./runs.ts";
 import { endByOperator, type OrderStop, requireHead, withoutStop } from "./stop.ts";
 import { saveSuperseded } from "./superseded.ts";
@@ -80,7 +81,7 @@ export async function startResume(
   if (before.captured && isIdle && isComplete(head, nowMs)) {
     const resumed = withoutAnyWait(await announce(ctx, head, { event: "resumed", by }));
     const completed: RolloutHead = { ...resumed, state: "completed" };
-    return { status: toStatus(await announce(ctx, completed, "completed")) };
+    return { status: toStatus(beginWatch(ctx, await announce(ctx, completed, "completed"))) };
   }
   const { rolloutId, policy } = head;
   const run = { rolloutId, kind: "rollout", drain: waitList(before), policy } as const;

@@ -2,14 +2,16 @@
 import { type ObjectContext, TerminalError } from "@restatedev/restate-sdk";
 import { type Actor, nameOf } from "#kernel/actor.ts";
 import { together } from "#kernel/restate.ts";
+import { someOf } from "#kernel/text.ts";
 import type { RollbackRequest } from "#rollout/calls-contract.ts";
 import type { Stop } from "#rollout/conditions/condition.ts";
 import type { Operation, RolloutStatus } from "#rollout/contract.ts";
-import type { RunHandle } from "#rollout/internal.ts";
+import type { DriftStop, RunHandle } from "#rollout/internal.ts";
 import { emptyOutcome, targetsOf } from "#rollout/rules/outcome.ts";
 import { isRunning, nextState } from "#rollout/rules/transitions.ts";
 import {
   type Batch,
+  inlineListLimit,
   type Outcome,
   type RolloutHead,
   readBatch,
@@ -17,6 +19,7 @@ import {
   readOutcome,
   writeHead,
 } from "#rollout/state.ts";
+import { limitOf } from "#rollout/values-contract.ts";
 import { announce, announceAt, type ByOperator } from "./announce.ts";
 import { toStatus, wasRolledBack } from "./answer.ts";
 import { cancelRun, drainOf, startRun, stopWork, waitList } from "./runs.ts";
@@ -157,7 +160,7 @@ export async function startRollback(
 
 type Rollback = { by: string; includeFailed: boolean; isAutomatic?: boolean };
 
-async function enterRollback(
+export async function enterRollback(
   ctx: ObjectContext,
   { automaticRollback: _a, rollbackDue: _d, ...before }: RolloutHead,
   { by, includeFailed, isAutomatic = false }: Rollback,
@@ -208,6 +211,28 @@ export async function stopFor(
   stopWork(ctx, announced);
   const stopped = await stopOrders(ctx, orders);
   return followsRollback ? rollBackAutomatically(ctx, orders) : (stopped ?? announced);
+}
+
+/** The number of sentinels that the reason of a pause names. */
+const maxNamed = 5;
+
+/** Pauses a rollout whose sentinels somebody else has changed while it ran: as many as may fail in all count for nothing. */
+export async function stopForDrift(
+  ctx: ObjectContext,
+  { rolloutId, ids }: DriftStop,
+  orders: OrderStop,
+): Promise<null> {
+  const head = await readHead(ctx);
+  if (head?.rolloutId !== rolloutId || head.state !== "in_progress") return null;
+  const known = new Set(head.drifted);
+  const fresh = ids.filter((id) => !known.has(id));
+  const allowed = head.policy.max_failed?.in_all ?? 0;
+  if (fresh.length <= limitOf(allowed, head.total)) return null;
+  const reason = `sentinels that had taken the image run another one: ${someOf(fresh, maxNamed)}`;
+  const verdict = { action: "stop", cause: "drift", reason, isOfImage: false } as const;
+  const drifted = [...known, ...fresh].slice(-inlineListLimit);
+  await stopFor(ctx, { ...head, drifted }, { verdict, orders });
+  return null;
 }
 
 /** True if an automatic rollback is pending: an operator may have decided otherwise meanwhile. */

@@ -2,7 +2,7 @@
 import type { CiEvidence } from "#ci/contract.ts";
 import type { FleetMember } from "#fleet/contract.ts";
 import { someOf } from "#kernel/text.ts";
-import { toIso } from "#kernel/time.ts";
+import { formatDuration, toIso } from "#kernel/time.ts";
 import { selectorOf } from "#rollout/choice/leave-out.ts";
 import { needsApproval } from "#rollout/conditions/approval.ts";
 import { allowedUnavailable } from "#rollout/conditions/availability.ts";
@@ -108,11 +108,17 @@ function notesOn(plan: Omit<RolloutPlan, "notes" | "gates"> & { gates: NamedGate
     ...(plan.max_unavailable === null
       ? []
       : [`Unhealthy, failed or in flight at one time: ${plan.max_unavailable} at most`]),
+    ...((plan.policy.watch_for ?? 0) === 0 ? [] : [watchWords(plan.policy)]),
     ...merged.map(
       ({ percentage, wave }) =>
         `Merged: ${percentage} % adds no sentinel, it is part of wave ${wave}`,
     ),
   ];
+}
+
+function watchWords({ watch_for = 0, on_failure }: Policy): string {
+  const then = on_failure === "rollback" ? "restores the previous images" : "is announced";
+  return `Watched once it has completed: ${formatDuration(watch_for * 1_000)}; a fault ${then}`;
 }
 
 export function nothingWords(running: number, leftOut: number): string {

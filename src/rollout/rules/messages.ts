@@ -23,6 +23,7 @@ export const rolloutEvents = [
   "rollback started",
   "rollback completed",
   "completed",
+  "fault found",
   "cancelled",
 ] as const;
 export type RolloutEvent = (typeof rolloutEvents)[number];
@@ -169,6 +170,18 @@ const drafts: Record<RolloutEvent, Draft> = {
             ...failureLines(head),
             ...leftOutLines(head),
           ],
+  },
+  "fault found": {
+    tone: "danger",
+    title: "Fault after the rollout",
+    lines: (head) => [
+      ...(head.reason === undefined ? [] : [`${head.reason}.`]),
+      ...(head.cause === "gate" ? readingLines(head) : []),
+      ...failureLines(head),
+      head.rollbackDue === true
+        ? "The previous images are restored now."
+        : `It stays completed, and is watched no longer. A rollout restores the previous image${head.previousImage === undefined ? "" : `, ${shortenImage(head.previousImage)}`}.`,
+    ],
   },
   cancelled: {
     tone: "warning",

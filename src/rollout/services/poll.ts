@@ -103,16 +103,13 @@ export async function poll(ctx: Context, at: PollContext | Wait): Promise<{ look
   ]);
 }
 
-async function readConditions(ctx: Context, at: PollContext | Wait): Promise<Readings> {
+/** Reads the conditions once. */
+export async function readConditions(
+  ctx: Pick<Context, "console">,
+  at: Omit<PollContext, "stop"> & Partial<WaitInstruction>,
+): Promise<Readings> {
   const { name, readStrays, readWindows, listFleet } = at.settings;
-  const {
-    rolloutId,
-    windowsEpoch,
-    gates = [],
-    soaks,
-    image,
-    facts,
-  }: PollContext & Partial<WaitInstruction> = at;
+  const { rolloutId, windowsEpoch, gates = [], soaks, image, facts } = at;
   const atMs = Date.now();
   const [read, strays, windows, fleet] = await Promise.all([
     facts === undefined ? [] : readGates(ctx, { gates, facts, tools: at.settings.tools }),
@@ -134,7 +131,7 @@ const earlyMs = 250;
 
 /** A gate that is not due yet is read at a later poll: what is polled for others must not hurry it. */
 function readGates(
-  ctx: Context,
+  ctx: Pick<Context, "console">,
   { gates, facts, tools }: { gates: readonly DueGate[]; facts: WaveFacts; tools: GateTools },
 ): Promise<GateReading[]> {
   return Promise.all(
@@ -162,13 +159,19 @@ function unhealthyOf(fleet: readonly FleetMember[]): Unhealthy {
 }
 
 /** Worked out here and not in a handler of the rollout object: a year of windows takes a tenth of a second. */
-function openingsOf({ notBefore }: PollContext, windows: readonly RolloutWindow[]): Openings {
+function openingsOf(
+  { notBefore }: Pick<PollContext, "notBefore">,
+  windows: readonly RolloutWindow[],
+): Openings {
   const startMs = notBefore === undefined ? undefined : Date.parse(notBefore);
   return openingsAt(windows, { nowMs: Date.now(), startMs });
 }
 
 /** No endless retries: the conditions decide how long they can do without a reading. */
-async function orNull<Value>(ctx: Context, read: () => Promise<Value>): Promise<Value | null> {
+async function orNull<Value>(
+  ctx: Pick<Context, "console">,
+  read: () => Promise<Value>,
+): Promise<Value | null> {
   try {
     const late = new Error(`there was no answer within ${readLimitMs / 1_000} s`);
     return await unlessLate(read, { limitMs: readLimitMs, late });

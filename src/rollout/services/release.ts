@@ -98,6 +98,7 @@ const oneWay: readonly string[] = [
 const notNeeded: readonly string[] = [
   ...["Rollout", "Resume", "RollbackAll", "Status", "Plan", "History", "repair"],
   ...["openInvocations", "forgetBatches", "windowsChanged", "recordCaller", "recordServing"],
+  ...["toLook", "recordLook", "stopForDrift"],
 ].map((handler) => `${rolloutObject.name}/${handler}`);
 
 type ReleasePlan = {

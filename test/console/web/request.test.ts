@@ -24,6 +24,7 @@ describe("the request of the form", () => {
     [{ waves: "10 → 100 %" }, { wave_percentages: [10, 100] }],
     [{ soakSeconds: "600" }, { soak_seconds: 600 }],
     [{ soakSeconds: "10m" }, { soak_seconds: 600 }],
+    [{ watchSeconds: "1h" }, { watch_for: 3_600 }],
     [{ soakSeconds: "1h, 10m, 0, 0, 0" }, { soak_seconds: [3_600, 600, 0, 0, 0] }],
     [{ soakSeconds: "60, 10, 0, 0, 0" }, { soak_seconds: [60, 10, 0, 0, 0] }],
     [{ maxFailed: "3" }, { max_failed: { in_all: 3 } }],

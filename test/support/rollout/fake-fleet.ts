@@ -14,7 +14,15 @@ export type FleetOutcome =
 
 type Deploy = { id: string; startedAtMs: number; outcome: FleetOutcome };
 
-type Member = { id: string; region: string; image: string; running: string; deploy?: Deploy };
+type Member = {
+  id: string;
+  region: string;
+  image: string;
+  running: string;
+  deploy?: Deploy;
+  /** True until its next deploy: it lists itself as unhealthy. */
+  isDown?: boolean;
+};
 
 type FleetPut = { id: string; image: string; deployId: string; atMs: number };
 
@@ -52,6 +60,7 @@ export async function startFakeFleet(options: FakeFleetOptions) {
   const put = (member: Member, { image, deploy_id }: z.infer<typeof PutBody>) => {
     puts.push({ id: member.id, image, deployId: deploy_id, atMs: Date.now() });
     if (member.deploy?.id === deploy_id) return;
+    member.isDown = false;
     member.image = nameImage(image);
     const outcome = behave(member.id, image);
     member.deploy = { id: deploy_id, startedAtMs: Date.now(), outcome };
@@ -107,6 +116,19 @@ export async function startFakeFleet(options: FakeFleetOptions) {
       heldLists = 0;
     },
     isAskedForList: () => heldLists > 0,
+    /** Somebody else has changed it: it runs this image from now on, or nothing. A new id: it has joined. */
+    change: (id: string, image: string) => {
+      const member = members.get(id) ?? { id, region: "eu" };
+      members.set(id, { ...member, image, running: image, isDown: image === "" });
+      delete members.get(id)?.deploy;
+    },
+    /** It is unhealthy until its next deploy. */
+    sicken: (id: string) => {
+      const member = members.get(id);
+      if (member !== undefined) member.isDown = true;
+    },
+    /** The fleet does not list it any more. */
+    remove: (id: string) => members.delete(id),
     running: () =>
       new Map([...members.values()].map((member) => [member.id, report(member).running_image])),
     stop: async () => {
@@ -119,12 +141,14 @@ export async function startFakeFleet(options: FakeFleetOptions) {
 function page(members: Map<string, Member>, url: URL) {
   const limit = Number(url.searchParams.get("limit") ?? 100);
   const cursor = url.searchParams.get("cursor") ?? "";
-  const rest = [...members.values()].filter(({ id }) => id > cursor);
+  const later = [...members.values()].filter(({ id }) => id > cursor);
+  const rest = later.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const sentinels = rest.slice(0, limit).map((member) => {
     const { id, region, image } = member;
     const { running_image, healthy = true } = report(member);
+    const isWell = healthy && member.isDown !== true;
     const labels = { tier: id === "gw-0001" ? "canary" : "stable" };
-    return { id, region, image, running_image, healthy, labels };
+    return { id, region, image, running_image, healthy: isWell, labels };
   });
   return rest.length > limit ? { sentinels, next_cursor: sentinels.at(-1)?.id } : { sentinels };
 }

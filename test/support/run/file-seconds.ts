@@ -14,6 +14,7 @@ export const fileSeconds: Readonly<Record<string, number>> = {
   "test/sweeps/package/install.test.ts": 145,
   "test/sweeps/alerts/step-sweep.test.ts": 130,
   "test/sweeps/containers/image.test.ts": 105,
+  "test/sweeps/program/converging.test.ts": 170,
   "test/sweeps/program/crash-sweep.test.ts": 100,
   "test/sweeps/rollout/gone-back.test.ts": 90,
   "test/sweeps/fleet/kubernetes-rollout.test.ts": 85,

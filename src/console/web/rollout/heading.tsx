@@ -39,21 +39,34 @@ export function Heading({ detail, children }: Props) {
               {status.paused && <Time iso={status.paused.at} isAge />}
             </p>
           )}
+          <Watched until={status.watch_until} />
           {status.policy?.reason !== undefined && <p>Reason: {status.policy.reason}</p>}
           {situation !== undefined && <Situation parts={situation} />}
         </div>
         {children}
       </div>
-      {status.waiting_for === "window" || status.waiting_for === "approval" ? (
-        <Wait status={status} />
-      ) : (
-        status.reason !== undefined && (
-          <Notice tone={status.state === "completed" ? "info" : "warn"}>{status.reason}</Notice>
-        )
-      )}
+      <Why status={status} />
       <StillOrdered status={status} />
     </section>
   );
+}
+
+function Watched({ until }: { until: string | undefined }) {
+  if (until === undefined) return null;
+  return (
+    <p>
+      Watched until <Time iso={until} />
+    </p>
+  );
+}
+
+/** Why it waits, is paused or has ended as it did. */
+function Why({ status }: { status: RolloutDetail["status"] }) {
+  const { waiting_for: what, state, cause, reason } = status;
+  if (what === "window" || what === "approval") return <Wait status={status} />;
+  if (reason === undefined) return null;
+  const isFine = state === "completed" && cause === undefined;
+  return <Notice tone={isFine ? "info" : "warn"}>{reason}</Notice>;
 }
 
 function Situation({ parts }: { parts: readonly StandingPart[] }) {

@@ -93,7 +93,8 @@ function resumeVerb(rollout: LiveRollout, next: WaveView | undefined, hasMore: b
 
 /** A soak or a gate that was interrupted goes on; one that has failed does not. */
 function mayHaveInterruptedWait({ cause, policy, gate }: LiveRollout["status"]): boolean {
-  const wasInterrupted = cause === "operator" || cause === "run" || cause === "version";
+  const wasInterrupted =
+    cause !== undefined && ["operator", "run", "version", "drift"].includes(cause);
   return wasInterrupted && (policy?.soak_seconds !== undefined || gate !== undefined);
 }
 

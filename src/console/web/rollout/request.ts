@@ -40,6 +40,7 @@ export type StartFields = ChoiceFields & {
   timeoutSeconds: number;
   maxFailed: string;
   soakSeconds: string;
+  watchSeconds: string;
   rollsBack: boolean;
   notBefore: string;
   /** Empty: those of the settings. */
@@ -56,6 +57,7 @@ export const emptyFields: StartFields = {
   timeoutSeconds: 600,
   maxFailed: "",
   soakSeconds: "",
+  watchSeconds: "",
   rollsBack: false,
   notBefore: "",
   approvals: "",
@@ -72,6 +74,7 @@ export const startPaths: Record<keyof StartFields, string> = {
   timeoutSeconds: "gate.timeout_seconds",
   maxFailed: "max_failed.in_all",
   soakSeconds: "soak_seconds",
+  watchSeconds: "watch_for",
   rollsBack: "on_failure",
   notBefore: "not_before",
   approvals: "approvals",
@@ -91,6 +94,7 @@ export function toRequest(fields: StartFields): RolloutRequest {
     gate: checks.length > 0 ? gate : undefined,
     max_failed: maxFailed === undefined ? undefined : { in_all: maxFailed },
     soak_seconds: soaks.length > 1 ? soaks : soaks[0],
+    watch_for: readNumbers(fields.watchSeconds, secondsIn)[0],
     on_failure: fields.rollsBack ? ("rollback" as const) : undefined,
     not_before: toInstant(fields.notBefore),
     approvals: approvals === "" ? undefined : approvals,

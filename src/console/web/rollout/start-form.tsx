@@ -74,6 +74,8 @@ const approvals = {
 
 const notBeforeHint = `When the first wave starts at the earliest, in your time zone, ${localZone()}.`;
 const soakHint = "How long each wave is watched: such as 10m, or one for each wave, 1h, 10m, 0.";
+const watchHint =
+  "How long it is watched once it has completed: such as 1h. Another rollout ends it.";
 const failuresHint = "In all: a count, or a percentage such as 2%.";
 
 function FailureFields(part: Part) {
@@ -84,6 +86,7 @@ function FailureFields(part: Part) {
         entries={[
           { of: "notBefore", name: "Not before", hint: notBeforeHint, input: moment },
           { of: "soakSeconds", name: "Soak", hint: soakHint },
+          { of: "watchSeconds", name: "Watch", hint: watchHint },
           { of: "maxFailed", name: "Failures allowed", hint: failuresHint },
         ]}
       />

@@ -53,6 +53,7 @@ function pausedWhy({ status, messages }: Pick<Shown, "status" | "messages">): st
     budget: `: too many failed, ${count(failed)} of ${count(status.total)}${downAfter(status)}`,
     gate: `: ${gateWords(status)}`,
     fleet: ": the fleet does not answer as it should",
+    drift: ": sentinels have left the image",
     version: ": the program was replaced by another version",
     run: ": its run has ended early",
   } as const;

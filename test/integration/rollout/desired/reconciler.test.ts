@@ -1,9 +1,11 @@
 /** Drift, holds and convergence on a real Restate and a real Postgres. */
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { FleetDrift, OnDrift } from "#fleet/drift-contract.ts";
+import { modes } from "../../../support/replay.ts";
 import { failing } from "../../../support/rollout/memory-fleet.ts";
 import { type RolloutBench, startRolloutBench } from "../../../support/rollout/rollout-bench.ts";
 import { imageV1, imageV2 } from "../../../support/rollout/rollout-builders.ts";
+import { untilWaitingFor } from "../../../support/rollout/standstill.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
 let bench: RolloutBench;
@@ -19,6 +21,7 @@ beforeEach(async () => {
   titles.length = 0;
   bench = await startRolloutBench({
     size: 6,
+    alwaysReplay: modes.some(({ alwaysReplay }) => alwaysReplay),
     onDrift: () => onDrift,
     whyOff: () => off,
     chat: {
@@ -169,6 +172,72 @@ it("nothing is converged while a rollout is paused", async () => {
   bench.fleet.run("s03", imageV1);
 
   expect(await checkTwice()).toBe("1 drifted");
+});
+
+it("a sentinel that was changed by hand is held, told once, and brought back once it is released", async () => {
+  await complete();
+  onDrift = "converge";
+  bench.fleet.run("s02", imageV1.replace("v1", "debug"));
+  bench.fleet.run("s03", imageV1);
+  bench.fleet.applied.length = 0;
+
+  expect(await checkTwice()).toBe("1 drifted, 1 held, converging");
+  await historyHas("started_by = 'reconciler' AND outcome = 'completed'");
+  expect(await checkTwice()).toBe("0 drifted, 1 held");
+  expect(bench.fleet.applied.map(({ id }) => id)).toEqual(["s03"]);
+  const { sentinels } = await readDrift();
+  const { pin = "", ...held } = sentinels.find(({ id }) => id === "s02")?.held ?? {};
+  expect(held).toMatchObject({ by: "reconciler", reason: expect.stringContaining("by hand") });
+  const told = titles.filter((title) => title === "Sentinels were changed by hand, and are held");
+  expect(told).toHaveLength(1);
+
+  await bench.post("vedette.v1.RolloutPins/Remove", { id: pin, reason: "it is over" }, "ada");
+  expect(await bench.checkDrift()).toBe("1 drifted, converging");
+  await waitFor(() => bench.fleet.running().get("s02") === imageV2, {
+    withinMs: 20_000,
+    what: "the sentinel to be brought back",
+  });
+});
+
+/** A rollout that waits after its first half, of which s03 has been put back. */
+async function putBackMeanwhile(fields: object = {}) {
+  const request = { image: imageV2, wave_percentages: [50, 100], gates: [confirmation] };
+  await bench.send("Rollout", { ...request, ...fields });
+  await untilWaitingFor(bench, "gate");
+  const [id = ""] = [...bench.fleet.running()].find(([, image]) => image === imageV2) ?? [];
+  await historyHas("succeeded = 3 AND ended_at IS NULL");
+  bench.fleet.run(id, imageV1);
+  return id;
+}
+
+const confirmation = { kind: "pause", name: "ok" };
+
+it("a rollout in progress pauses once for a sentinel that has left its image", async () => {
+  const id = await putBackMeanwhile();
+  await bench.checkDrift();
+  expect((await bench.call("Status")).body).toMatchObject({ state: "in_progress" });
+  await bench.checkDrift();
+
+  const { body } = await bench.call("Status");
+  expect(body).toMatchObject({ state: "paused", cause: "drift" });
+  expect(body["reason"]).toContain(id);
+  await bench.send("Resume");
+  await untilWaitingFor(bench, "gate");
+  await checkTwice();
+  expect((await bench.call("Status")).body).toMatchObject({ state: "in_progress" });
+});
+
+it("a rollout goes on for as many left sentinels as may fail, and where they are brought back", async () => {
+  await putBackMeanwhile({ max_failed: { in_all: 1 } });
+  await checkTwice();
+  expect((await bench.call("Status")).body).toMatchObject({ state: "in_progress" });
+  await bench.call("Cancel");
+
+  onDrift = "converge";
+  bench.fleet.reset();
+  await putBackMeanwhile();
+  await checkTwice();
+  expect((await bench.call("Status")).body).toMatchObject({ state: "in_progress" });
 });
 
 it("a held fleet takes no rollout", async () => {
