@@ -1,6 +1,8 @@
 /** Wires the monitor: the objects that the worker serves, and its doors at control. */
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import { enqueue } from "#alerts/outbox.ts";
+import { hashKey } from "#api/cache/key-record.ts";
+import { createReadBlame } from "#blame/read-changes.ts";
 import type { Door } from "#control/short-answers.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import { httpUrl } from "#kernel/address.ts";
@@ -142,6 +144,10 @@ function ownStates(base: Base, parts: OwnerParts) {
     witness: createLocationWitness(config.monitor, log, registry),
     baseUrl: target.baseUrl,
     readRollout: () => readRecentRollout(parts.ownDatabase),
+    readBlame: createReadBlame(
+      parts.ownDatabase,
+      [config.monitor.key, config.monitor.root_key].filter((key) => key !== "").map(hashKey),
+    ),
     readFurther: parts.runners.expected,
     count: results.counters.written,
     log,

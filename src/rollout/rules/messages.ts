@@ -1,4 +1,4 @@
-/** The transitions of a rollout as messages for people (docs/architecture.md, "Rollout messages"). */
+/** The transitions of a rollout as messages for people (docs/architecture.md, "Decisions"). */
 import type { Notice } from "#alerts/contract.ts";
 import type { CiEvidence } from "#ci/contract.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
