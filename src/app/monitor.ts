@@ -1,8 +1,6 @@
 /** Wires the monitor: the objects that the worker serves, and its doors at control. */
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import { enqueue } from "#alerts/outbox.ts";
-import { hashKey } from "#api/cache/key-record.ts";
-import { createReadBlame } from "#blame/read-changes.ts";
 import type { Door } from "#control/short-answers.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import { httpUrl } from "#kernel/address.ts";
@@ -24,6 +22,7 @@ import { createOwner } from "#monitor/state/owner.ts";
 import type { SendNow } from "#monitor/state/send-now.ts";
 import { readRecentRollout } from "#rollout/history/reader.ts";
 import type { Base } from "./base.ts";
+import type { OwnBlame } from "./blame.ts";
 import { monitorSecrets } from "./monitor-secrets.ts";
 import { closedBy, openAt } from "./own-services.ts";
 import type { Results } from "./results.ts";
@@ -33,6 +32,7 @@ import type { Stops } from "./stops.ts";
 type MonitorParts = {
   /** Of what must not wait behind reads. */
   ownDatabase: Database;
+  blame: Pick<OwnBlame, "readBlame">;
   results: Results;
   /** By that pool. */
   readDefinitions: ReadDefinitions;
@@ -144,10 +144,7 @@ function ownStates(base: Base, parts: OwnerParts) {
     witness: createLocationWitness(config.monitor, log, registry),
     baseUrl: target.baseUrl,
     readRollout: () => readRecentRollout(parts.ownDatabase),
-    readBlame: createReadBlame(
-      parts.ownDatabase,
-      [config.monitor.key, config.monitor.root_key].filter((key) => key !== "").map(hashKey),
-    ),
+    readBlame: parts.blame.readBlame,
     readFurther: parts.runners.expected,
     count: results.counters.written,
     log,

@@ -20,6 +20,7 @@ import { comparesRoutes, hasAlertmanager } from "./alert-sync.ts";
 import { startAnalytics } from "./analytics.ts";
 import { startApi } from "./api.ts";
 import type { Base } from "./base.ts";
+import { createBlame } from "./blame.ts";
 import { createConsoleLinks } from "./console-links.ts";
 import { startControl } from "./control.ts";
 import { openData } from "./data.ts";
@@ -149,7 +150,7 @@ function openOwn(base: Base, { databaseUrl, missingOfJob, stops }: OwnParts) {
   const ownDatabase = openDatabase(databaseUrl, base.log, ownConnections, ownLockTimeoutMs);
   stops.add("monitor database", () => ownDatabase.end());
   const readDefinitions = createReadDefinitions(base, { database: ownDatabase, missingOfJob });
-  return { ownDatabase, readDefinitions };
+  return { ownDatabase, readDefinitions, blame: createBlame(base, ownDatabase) };
 }
 
 const ownConnections = 12;

@@ -31,6 +31,7 @@ import { createAlertSync } from "./alert-sync.ts";
 import { type Alerts, createAlerts } from "./alerts.ts";
 import type { Analytics } from "./analytics.ts";
 import type { Base } from "./base.ts";
+import type { OwnBlame } from "./blame.ts";
 import type { ConsoleLinks } from "./console-links.ts";
 import { createCron } from "./cron.ts";
 import type { ProgramDefinitions } from "./definitions.ts";
@@ -63,6 +64,7 @@ type WorkerParts = {
   /** Address of this process's API; undefined: another process serves it, at the address of the settings. */
   apiUrl: string | undefined;
   missingOfJob: MissingOfJob;
+  blame: OwnBlame;
   definitions: ProgramDefinitions;
   results: Results;
   monitor: Monitor;
@@ -157,6 +159,7 @@ type ServiceParts = Pick<
   | "actorKey"
   | "analytics"
   | "adminUrl"
+  | "blame"
   | "database"
   | "definitions"
   | "missingOfJob"
@@ -189,6 +192,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       readGateTargets: () => readGateTargets(results, parts.definitions),
       gateTools: { readChecks: results.readGate, askWebhook: parts.alerts.askWebhook },
       readRuns: results.readRuns,
+      explainPause: parts.blame.explainPause,
       database,
       registry: base.registry,
       endInvocations,

@@ -74,8 +74,12 @@ export type Place = {
   fleet?: string;
 } & Partial<Record<Exclude<Dimension, "region">, readonly string[]>>;
 
-/** Lines for the message of a paused rollout: what else changed before. Empty: nothing, or it is not known in time. */
-export type ExplainPause = (rollout: { id: string; fleet: string }) => Promise<string[]>;
+/** Lines for the message of a paused rollout: what else changed before. Empty: nothing, not in time, or no pause. */
+export type ExplainPause = (rollout?: Transition) => Promise<string[]>;
+
+type Transition = { id: string; fleet: string; event: string };
+
+export const explainNothing: ExplainPause = async () => [];
 
 /** Ranks what is known to have changed. Pure. */
 export type Blame = (alert: BlamedAlert) => Suspect[];

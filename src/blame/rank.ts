@@ -1,5 +1,5 @@
 /** Ranks the changes before an alert by the probability that each is its one cause. Pure. README.md has the formula. */
-import { someOf } from "#kernel/text.ts";
+import { cleanText, someOf } from "#kernel/text.ts";
 import { formatSpan } from "#kernel/time.ts";
 import type {
   BlamedAlert,
@@ -12,6 +12,7 @@ import type {
 } from "./contract.ts";
 
 const mostSuspects = 3;
+const mostText = 600;
 
 /** A change that explains an alert less than this is not named; nothing is if chance explains it better than all. */
 const leastScore = 0.05;
@@ -67,7 +68,7 @@ export function rank(alert: BlamedAlert, changes: readonly Change[]): Suspect[] 
       atMs: change.atMs,
       who: change.who,
       score: Math.round((100 * weight) / all) / 100,
-      text: `${change.summary} ${whenOf(change, alert)}; ${place.words}`,
+      text: cleanText(`${change.summary} ${whenOf(change, alert)}; ${place.words}`, mostText),
     }))
     .filter(({ score }) => score >= leastScore)
     .toSorted((a, b) => b.score - a.score || b.atMs - a.atMs)

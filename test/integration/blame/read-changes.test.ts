@@ -1,6 +1,7 @@
 /** What each kind of change is read from, in a real database. */
 import { beforeAll, beforeEach, expect, it, onTestFinished } from "vitest";
 import type { BlamedAlert } from "#blame/contract.ts";
+import { createExplainPause } from "#blame/explain-pause.ts";
 import { createReadBlame } from "#blame/read-changes.ts";
 import { recordStart } from "#blame/record-start.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
@@ -151,6 +152,32 @@ it("a change of the checks' own key is named without a key or caller; one of oth
   expect([none, others]).toEqual([[], []]);
   expect(first).toMatchObject({ kind: "keys", who: null });
   expect(JSON.stringify(first)).not.toMatch(/key_own|customer|secret words|actor_/);
+});
+
+it("the message of a paused rollout has what changed besides it, and is silent of itself", async () => {
+  const pause = { id: "ro_1", fleet: "singleton", event: "paused" };
+  const readBlame = createReadBlame(database, []);
+  const explain = createExplainPause(database, readBlame);
+  const at = Date.now() - 20_000;
+  await rolloutOf("ro_1", 60_000);
+  await sentinel("gw-0", "eu");
+  await member({ id: "gw-0", region: "eu", wave: 1, changes: [["failed", at, at - 1_000]] });
+  const alone = await explain(pause);
+  await start({ api: { port: 1 } });
+  await start({ api: { port: 2 } });
+  await database.query("UPDATE process_starts SET started_at = started_at - interval '25 s'");
+
+  const [line, ...others] = await explain(pause);
+
+  expect([alone, others]).toEqual([[], []]);
+  expect(line).toMatch(/^Changed besides: \d+ %: api restarted, with other settings \(api\.port\)/);
+});
+
+it("a pause is not explained if what changed cannot be read", async () => {
+  await rolloutOf("ro_1", 60_000);
+  const explain = createExplainPause(database, () => Promise.reject(new Error("away")));
+
+  expect(await explain({ id: "ro_1", fleet: "singleton", event: "paused" })).toEqual([]);
 });
 
 const start = (settings: object, { version = "1", pepper = "p" } = {}) =>
