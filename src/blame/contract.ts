@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { toIso } from "#kernel/time.ts";
 
-export const changeKinds = [
+const changeKinds = [
   "rollout",
   "rollback",
   "definitions",
@@ -37,8 +37,7 @@ export function viewSuspect({ atMs, ...suspect }: Suspect): SuspectView {
 }
 
 /** The kinds of things that a change touches, and that an alert is about. */
-export const dimensions = ["region", "check", "key", "part", "delivery"] as const;
-export type Dimension = (typeof dimensions)[number];
+export type Dimension = "region" | "check" | "key" | "part" | "delivery";
 
 /** What changes, and where. */
 export type Change = Pick<Suspect, "id" | "kind" | "atMs" | "who"> & {

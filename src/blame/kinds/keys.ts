@@ -12,8 +12,11 @@ export const keys: KindOfChange = {
       SELECT event, time, actor_id, targets FROM audit_log
       WHERE time BETWEEN $1 AND $2 ORDER BY time DESC, id DESC LIMIT ${mostEntries}
     ), own AS (
-      SELECT jsonb_build_array(jsonb_build_object('id', id)) AS target FROM keys
-      WHERE hash = ANY ($3) OR (origin IN ('checks', 'sentinels') AND for_workspace_id IS NOT NULL)
+      SELECT jsonb_build_array(jsonb_build_object('id', id)) AS target FROM (
+        SELECT id FROM keys WHERE hash = ANY ($3)
+        UNION ALL
+        SELECT id FROM keys WHERE for_workspace_id IS NOT NULL AND origin IN ('checks', 'sentinels')
+      ) AS found
     ), grouped AS (
       SELECT event, actor_id, min(time) AS at, max(time) AS until, count(*)::integer AS changes,
         count(*) FILTER (WHERE EXISTS (SELECT FROM own WHERE n.targets @> own.target))::integer AS own

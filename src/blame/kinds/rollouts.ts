@@ -4,39 +4,39 @@ import { shortenImage } from "#kernel/image-reference.ts";
 import { cleanText, someOf } from "#kernel/text.ts";
 import { type KindOfChange, msOf, type Row } from "./kind.ts";
 
-const mostRollouts = 10;
+const mostRollouts = 5;
 
 export const rollouts: KindOfChange = {
-  // Deploys that have no outcome yet are known by their orders alone.
+  // A sentinel that was put back had been in its wave, too. Deploys without an outcome are known by their orders.
   sql: `
     WITH recent AS (
-      SELECT id, fleet, image, started_by, started_at FROM rollouts
+      SELECT id, fleet, image, started_by, started_at, waves, current_wave FROM rollouts
       WHERE started_at > $1::timestamptz - interval '7 days' AND started_at <= $2 AND updated_at >= $1
       ORDER BY started_at DESC LIMIT ${mostRollouts}
-    ), deploys AS (
-      SELECT s.rollout_id, s.wave, coalesce(s.region, '') AS region, s.sentinel_id,
-        c.change ->> 0 IN ('reverted', 'not_reverted') AS is_back,
-        coalesce(c.change ->> 2, c.change ->> 1)::float8 AS at_ms, (c.change ->> 1)::float8 AS until_ms
+    ), members AS (
+      SELECT s.rollout_id, s.wave, coalesce(s.region, '') AS region, count(*)::integer AS size,
+        s.outcome IN ('reverted', 'not_reverted') AS is_back, min(s.updated_at) AS first, max(s.updated_at) AS last
       FROM recent r JOIN rollout_sentinels s ON s.rollout_id = r.id
-        CROSS JOIN LATERAL jsonb_array_elements(s.changes) AS c (change)
-      WHERE c.change ->> 0 IN ('succeeded', 'failed', 'reverted', 'not_reverted')
-      UNION ALL
-      SELECT s.rollout_id, s.wave, coalesce(s.region, ''), s.sentinel_id, false,
-        ${msOf("n.ordered_at")}, ${msOf("$2::timestamptz")}
-      FROM recent r JOIN rollout_sentinels s ON s.rollout_id = r.id AND s.outcome IS NULL AND s.wave > 0
-        JOIN sentinels n ON n.id = s.sentinel_id AND n.ordered_at >= r.started_at
+      WHERE s.wave > 0 AND (s.outcome <> 'left_out' OR s.outcome IS NULL AND s.wave <= r.current_wave AND EXISTS (
+        SELECT FROM sentinels n WHERE n.id = s.sentinel_id AND n.ordered_at >= r.started_at))
+      GROUP BY 1, 2, 3, 5
     ), places AS (
-      SELECT rollout_id, CASE WHEN NOT is_back THEN wave END AS wave, region,
-        count(DISTINCT sentinel_id)::integer AS touched, min(at_ms) AS at_ms, max(until_ms) AS until_ms
-      FROM deploys WHERE at_ms >= ${msOf("$1::timestamptz")} GROUP BY 1, 2, 3
+      SELECT m.rollout_id, m.wave, m.region, sum(m.size)::integer AS touched,
+        coalesce(min((r.waves -> (m.wave - 1) ->> 'started_at')::timestamptz), min(m.first)) AS at,
+        coalesce(min((r.waves -> (m.wave - 1) ->> 'ended_at')::timestamptz), $2) AS until
+      FROM members m JOIN recent r ON r.id = m.rollout_id GROUP BY 1, 2, 3
+      UNION ALL
+      SELECT rollout_id, NULL, region, sum(size)::integer, min(first), max(last)
+      FROM members WHERE is_back GROUP BY 1, 3
     )
     SELECT r.id, r.fleet, r.image, r.started_by, p.wave, jsonb_object_agg(p.region, p.touched) AS touched,
-      min(p.at_ms) AS at_ms, max(p.until_ms) AS until_ms,
+      ${msOf("min(p.at)")} AS at_ms, ${msOf("max(p.until)")} AS until_ms,
       (SELECT jsonb_object_agg(region, size) FROM (
         SELECT region, count(*)::integer AS size FROM sentinels n WHERE n.fleet = r.fleet GROUP BY region
       ) AS sized) AS sizes
     FROM places p JOIN recent r ON r.id = p.rollout_id
-    GROUP BY r.id, r.fleet, r.image, r.started_by, p.wave ORDER BY min(p.at_ms) DESC LIMIT 200`,
+    GROUP BY r.id, r.fleet, r.image, r.started_by, p.wave
+    HAVING max(p.until) >= $1 ORDER BY min(p.at) DESC LIMIT 200`,
 
   toChange(row) {
     const { id, wave, at_ms, until_ms, started_by } = row;

@@ -34,12 +34,17 @@ async function blame(place: Partial<BlamedAlert["place"]>) {
   return ask({ goodAtMs: nowMs - 60_000, failedAtMs: nowMs, place: { names: [], ...place } });
 }
 
-const rolloutOf = (id: string, agoMs: number) =>
+type Wave = { started_at: string; ended_at: string | null };
+
+const rolloutOf = (id: string, agoMs: number, waves: Wave[] = []) =>
   database.query(
-    `INSERT INTO rollouts (id, image, requested_image, wave_percentages, state, started_by, started_at, updated_at)
-     VALUES ($1, 'gw:2', 'gw:2', '{100}', 'in_progress', 'ada', $2, now())`,
-    [id, new Date(Date.now() - agoMs)],
+    `INSERT INTO rollouts (id, image, requested_image, wave_percentages, state, started_by, started_at,
+       updated_at, current_wave, waves)
+     VALUES ($1, 'gw:2', 'gw:2', '{100}', 'in_progress', 'ada', $2, now(), $3, $4)`,
+    [id, new Date(Date.now() - agoMs), Math.max(1, waves.length), JSON.stringify(waves)],
   );
+
+const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
 
 const sentinel = (id: string, region: string, orderedAgoMs: number | null = null) =>
   database.query(
@@ -48,37 +53,47 @@ const sentinel = (id: string, region: string, orderedAgoMs: number | null = null
     [id, region, orderedAgoMs === null ? null : new Date(Date.now() - orderedAgoMs)],
   );
 
-const member = (of: { id: string; region: string; wave: number; changes: unknown[] }) =>
+type Member = { id: string; region: string; wave: number; outcome: string | null; at?: string };
+
+const member = ({ id, region, wave, outcome, at = ago(0) }: Member) =>
   database.query(
-    `INSERT INTO rollout_sentinels (rollout_id, sentinel_id, wave, previous_image, region, updated_at, changes)
-     VALUES ('ro_1', $1, $2, 'gw:1', $3, now(), $4)`,
-    [of.id, of.wave, of.region, JSON.stringify(of.changes)],
+    `INSERT INTO rollout_sentinels (rollout_id, sentinel_id, wave, previous_image, region, updated_at, outcome)
+     VALUES ('ro_1', $1, $2, 'gw:1', $3, $4, $5)`,
+    [id, wave, region, at, outcome],
   );
 
 it("a wave is named with the regions that it touched, and who started its rollout", async () => {
-  const at = Date.now() - 30_000;
-  await rolloutOf("ro_1", 60_000);
+  const startedAt = ago(31_000);
+  const waves = [
+    { started_at: ago(50_000), ended_at: ago(40_000) },
+    { started_at: startedAt, ended_at: ago(30_000) },
+  ];
+  await rolloutOf("ro_1", 60_000, waves);
   for (const [i, region] of ["eu-west", "eu-west", "us-east", "us-east"].entries()) {
     await sentinel(`gw-${i}`, region);
   }
   for (const id of ["gw-0", "gw-1"]) {
-    const changes = [["succeeded", at, at - 1_000]];
-    await member({ id, region: "eu-west", wave: 2, changes });
+    await member({ id, region: "eu-west", wave: 2, outcome: "succeeded" });
   }
 
   const [first, ...others] = await blame({ names: ["gateway-eu-west"] });
 
   expect(others).toEqual([]);
-  expect(first).toMatchObject({ id: "ro_1:wave-2", kind: "rollout", who: "ada", atMs: at - 1_000 });
+  expect(first).toMatchObject({
+    id: "ro_1:wave-2",
+    kind: "rollout",
+    who: "ada",
+    atMs: Date.parse(startedAt),
+  });
   expect(first?.text).toMatch(
     /^wave 2 of the rollout of gw:2 replaced sentinels \(2 of 2 in eu-west\) 3\d(\.\d)? s before the first failure; it reached 100 % of eu-west, which the alert is about, and 50 % of all sentinels$/,
   );
 });
 
 it("a deploy without an outcome is known by its order, and has not ended", async () => {
-  await rolloutOf("ro_1", 60_000);
+  await rolloutOf("ro_1", 60_000, [{ started_at: ago(20_000), ended_at: null }]);
   await sentinel("gw-0", "eu", 20_000);
-  await member({ id: "gw-0", region: "eu", wave: 1, changes: [] });
+  await member({ id: "gw-0", region: "eu", wave: 1, outcome: null });
 
   const [first] = await blame({ names: ["gateway-eu"] });
 
@@ -87,10 +102,10 @@ it("a deploy without an outcome is known by its order, and has not ended", async
 });
 
 it("sentinels that were put back are a rollback", async () => {
-  const at = Date.now() - 10_000;
-  await rolloutOf("ro_1", 60_000);
+  const wave = { started_at: ago(7_200_000), ended_at: ago(7_190_000) };
+  await rolloutOf("ro_1", 7_200_000, [wave]);
   await sentinel("gw-0", "eu");
-  await member({ id: "gw-0", region: "eu", wave: 1, changes: [["reverted", at, at - 1_000]] });
+  await member({ id: "gw-0", region: "eu", wave: 1, outcome: "reverted", at: ago(40_000) });
 
   const [first] = await blame({ names: ["gateway-eu"] });
 
@@ -158,10 +173,9 @@ it("the message of a paused rollout has what changed besides it, and is silent o
   const pause = { id: "ro_1", fleet: "singleton", event: "paused" };
   const readBlame = createReadBlame(database, []);
   const explain = createExplainPause(database, readBlame);
-  const at = Date.now() - 20_000;
-  await rolloutOf("ro_1", 60_000);
+  await rolloutOf("ro_1", 60_000, [{ started_at: ago(20_000), ended_at: null }]);
   await sentinel("gw-0", "eu");
-  await member({ id: "gw-0", region: "eu", wave: 1, changes: [["failed", at, at - 1_000]] });
+  await member({ id: "gw-0", region: "eu", wave: 1, outcome: "failed" });
   const alone = await explain(pause);
   await start({ api: { port: 1 } });
   await start({ api: { port: 2 } });
