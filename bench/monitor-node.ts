@@ -88,6 +88,7 @@ const { states, outage } = createOwner({
   readDefinitions,
   whyOff,
   readRollout: async () => null,
+  readBlame: async () => () => [],
   readFurther: runners.expected,
   settings: { location, failedAtPercent: 0, runsHere: true },
   runCheck,

@@ -75,6 +75,10 @@ const headlines: Record<string, (read: Read) => string> = {
   monitors: (read) =>
     `2,000 checks and 2,000 heartbeats: the list is there after ${read("monitors", "the list is shown after")} ms, a mute ` +
     `after ${read("monitors", "a muted one shows after")} ms`,
+  blame: (read) =>
+    `the first suspect of an alert is the cause in ${read("blame", "first is the cause, 1")}, ` +
+    `${read("blame", "first is the cause, 2")} and ${read("blame", "first is the cause, 5")} % of simulated faults beside 0, 1 ` +
+    "and 4 innocent changes",
   "peers, better-auth, alerts": () => "below",
   "by-hand": () =>
     "a real Kubernetes cluster, the size of an installation, heartbeats with one owner",

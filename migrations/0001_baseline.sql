@@ -545,6 +545,8 @@ CREATE TABLE check_episodes (
   resolved_delivered_at timestamptz,
   -- The rollout that was in progress: its image and wave, and whether it had ended.
   rollout               jsonb,
+  -- What changed before it and may be its cause, the likeliest first; null: it was not found out in time.
+  changes               jsonb,
   PRIMARY KEY (check_id, episode)
 );
 
@@ -728,6 +730,21 @@ CREATE TABLE installation (
 );
 
 INSERT INTO installation DEFAULT VALUES;
+
+-- Starts of processes, so that an alert can name the one before it.
+CREATE TABLE process_starts (
+  id         text PRIMARY KEY,
+  -- What runs in it: its roles.
+  part       text NOT NULL,
+  version    text NOT NULL,
+  started_at timestamptz NOT NULL DEFAULT now(),
+  -- null: it runs, or was killed.
+  stopped_at timestamptz,
+  -- A digest of each setting, by name.
+  settings   jsonb NOT NULL
+);
+
+CREATE INDEX process_starts_by_part ON process_starts (part, started_at);
 
 -- Secrets that every process of an installation shares. `actor`: callers' names are signed with it on
 -- their way from the gateway, through Restate, to the worker.

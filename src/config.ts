@@ -165,7 +165,10 @@ export const secretSettings: readonly string[] = secretPaths(Config);
 const secretWords = secretSettings.map((path) => path.split("."));
 
 function isSecret(name: string): boolean {
-  const path = settingPath(name) ?? [];
+  return isSecretPath(settingPath(name) ?? []);
+}
+
+export function isSecretPath(path: readonly string[]): boolean {
   const isAt = (words: readonly string[]) =>
     words.length === path.length && words.every((word, i) => word === "<name>" || word === path[i]);
   return secretWords.some(isAt);

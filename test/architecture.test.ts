@@ -19,12 +19,14 @@ const isContract = /^[a-z-]+\/(?:[a-z-]+[/-])?contract\.ts$/;
 /** What each folder of src may import with `#`. Everything else is private to its folder. */
 const mayImport: Record<string, readonly string[]> = {
   kernel: [],
-  alerts: ["kernel/"],
+  blame: ["kernel/"],
+  alerts: ["kernel/", "blame/contract.ts"],
   routing: ["kernel/", "alerts/contract.ts"],
   embedded: ["kernel/"],
   fleet: ["kernel/"],
   monitor: [
     "kernel/",
+    "blame/contract.ts",
     "alerts/contract.ts",
     "alerts/rows/contract.ts",
     "alerts/order.ts",
@@ -50,6 +52,7 @@ const mayImport: Record<string, readonly string[]> = {
   api: ["kernel/"],
   rollout: [
     "kernel/",
+    "blame/contract.ts",
     "alerts/contract.ts",
     "ci/contract.ts",
     "fleet/contract.ts",

@@ -1,6 +1,7 @@
 /** Messages on their way to channels: how they are enqueued, and their delivery status. */
 import { iface } from "@restatedev/restate-sdk-core";
 import { z } from "zod";
+import type { Suspect } from "#blame/contract.ts";
 import { isClean } from "#kernel/text.ts";
 import type { DirectChannel } from "./rows/contract.ts";
 
@@ -34,6 +35,8 @@ export type AlertTransition = {
   /** The number of pings missed when the alert of a heartbeat resolves; else null. */
   missedPings: number | null;
   rollout: RolloutMark | null;
+  /** Only of one that opened: what changed before and may be the cause; absent: it was not found out in time. */
+  changes?: Suspect[] | undefined;
   /** Only when the alert closed without a recovery: why, for example `the check was removed`. */
   endedBecause?: string | undefined;
   /** The check has left the channel that gets it: the alert itself goes on. */

@@ -1,7 +1,8 @@
 /** The body of an alert event, built as an object, so that any text in it is escaped. */
 import { createHash } from "node:crypto";
+import { viewSuspect } from "#blame/contract.ts";
 import { formatSpan, toIso } from "#kernel/time.ts";
-import { capitalize, rolloutOfAlert } from "#kernel/words.ts";
+import { capitalize, rolloutOfAlert, suspectWords } from "#kernel/words.ts";
 import type { AlertTransition, Environment, RolloutMark } from "./contract.ts";
 import { type NoticeOrder, type Order, type RoutedOrder, rolloutKeyOf } from "./order.ts";
 import type { SourceKind } from "./source.ts";
@@ -93,6 +94,7 @@ function toHttpEvent(order: RoutedOrder, linkTo: LinkTo): HttpEvent {
       ...(transition.drill !== undefined && { is_test: true }),
       ...(note !== null && { rollout_id: note.id, rollout_image: note.image }),
       ...(note !== null && { rollout_wave: note.wave, rollout_url: note.url }),
+      ...(transition.changes !== undefined && { changes: transition.changes.map(viewSuspect) }),
       ...(rollout?.endedAtMs !== undefined && { rollout_ended_at: toIso(rollout.endedAtMs) }),
     },
   };
@@ -104,10 +106,11 @@ function titleWord({ kind, endedBecause }: AlertTransition): string {
 }
 
 function describe({ transition }: RoutedOrder, note: RolloutNote | null): string {
-  const { locations, missedPings } = transition;
+  const { locations, missedPings, changes = [] } = transition;
   const lines = [describeChange(transition)];
   if (missedPings !== null) lines.push(`Pings missed: ${missedPings}`);
   if (locations.length > 0) lines.push(`Locations: ${locations.join(", ")}`);
+  if (changes.length > 0) lines.push(`Changed before: ${suspectWords(changes)}`);
   if (note !== null) lines.push(note.url === null ? note.summary : `${note.summary}: ${note.url}`);
   return lines.join("\n");
 }

@@ -3,6 +3,7 @@ import { implement } from "@restatedev/restate-sdk";
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { AnyChannel, FindChannel, SendToChannel } from "#alerts/channels/message.ts";
 import { type TestParts, testChannel } from "#alerts/channels/test-channel.ts";
+import { type ExplainPause, explainNothing } from "#blame/contract.ts";
 import { nameOf, type ReadActor } from "#kernel/actor.ts";
 import { inTime, onceAtATime } from "#kernel/async.ts";
 import type { Database } from "#kernel/database.ts";
@@ -88,15 +89,18 @@ function shareCall(count: Count): () => Promise<EventCounts | null> {
 /** The ids of the rows that get the notices of a topic's key, besides the webhook of the settings. */
 export type ChannelsOf = (topicKey: string, event: string | undefined) => string[];
 
-type NoticeParts = { database: Database; channelsOf: ChannelsOf; wake: () => void };
+type NoticeParts = AlertParts & { wake: () => void };
 
 /** Hands each notice to the queues of its channels. */
-function createNotices({ database, channelsOf, wake }: NoticeParts) {
+function createNotices(parts: NoticeParts) {
+  const { database, channelsOf, wake, explainPause = explainNothing } = parts;
   return implement(notices, {
     handlers: {
-      post: async (ctx, notice) => {
+      post: async (ctx, given) => {
         const { key: topic } = ctx;
         await ctx.run("enqueue-notice", async () => {
+          const besides = await explainPause(given.rollout);
+          const notice = { ...given, lines: [...given.lines, ...besides] };
           const others = channelsOf(topic, notice.rollout?.event);
           const orders = [topic.replace(/\/.*/, ""), ...others].map((channel) => {
             const queue = directQueueKey(topic, channel);
@@ -202,6 +206,8 @@ type ReadChannels = (how?: { isFresh: boolean }) => Promise<readonly AnyChannel[
 
 export type AlertParts = {
   sourceOf: SourceOf;
+  /** Absent: the notice of a paused rollout says nothing of other changes. */
+  explainPause?: ExplainPause;
   linkTo: LinkTo;
   attemptTimeoutMs: number;
   giveUpAfterMs: number;

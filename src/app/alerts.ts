@@ -14,6 +14,7 @@ import { createReadSecret } from "#kernel/secrets.ts";
 import { drillService } from "#monitor/drills/contract.ts";
 import { channelEvents } from "#rollout/rules/messages.ts";
 import type { Base } from "./base.ts";
+import type { OwnBlame } from "./blame.ts";
 import type { ConsoleLinks } from "./console-links.ts";
 import type { ProgramDefinitions } from "./definitions.ts";
 import { fleetsOf } from "./fleets.ts";
@@ -28,6 +29,7 @@ type AlertParts = {
   results: Pick<Results, "recordAccepted" | "countAccepted">;
   links: Pick<ConsoleLinks, "to">;
   definitions: Pick<ProgramDefinitions, "readChannels">;
+  blame: Pick<OwnBlame, "explainPause">;
 };
 
 const dayMs = 24 * 60 * 60_000;
@@ -37,7 +39,7 @@ export type Alerts = ReturnType<typeof createAlerts>;
 /** The worker serves `services` and starts `delivery`, whose `wake` is called after each commit that enqueued. */
 export function createAlerts(
   { config, services, registry, log }: Base,
-  { database, ownDatabase, ingressUrl, readActor, results, links, definitions }: AlertParts,
+  { database, ownDatabase, ingressUrl, readActor, results, links, definitions, blame }: AlertParts,
 ) {
   const { alerts, incident } = config;
   const attemptTimeoutMs = alerts.attempt_timeout_seconds * 1_000;
@@ -69,6 +71,7 @@ export function createAlerts(
         outcome,
         patience.caller,
       ),
+    explainPause: blame.explainPause,
     registry,
     log,
     readActor,

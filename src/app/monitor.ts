@@ -22,6 +22,7 @@ import type { SendNow } from "#monitor/state/outage.ts";
 import { createOwner } from "#monitor/state/owner.ts";
 import { readRecentRollout } from "#rollout/history/reader.ts";
 import type { Base } from "./base.ts";
+import type { OwnBlame } from "./blame.ts";
 import { monitorSecrets } from "./monitor-secrets.ts";
 import { closedBy, openAt } from "./own-services.ts";
 import type { Results } from "./results.ts";
@@ -31,6 +32,7 @@ import type { Stops } from "./stops.ts";
 type MonitorParts = {
   /** Of what must not wait behind reads. */
   ownDatabase: Database;
+  blame: Pick<OwnBlame, "readBlame">;
   results: Results;
   /** By that pool. */
   readDefinitions: ReadDefinitions;
@@ -142,6 +144,7 @@ function ownStates(base: Base, parts: OwnerParts) {
     witness: createLocationWitness(config.monitor, log, registry),
     baseUrl: target.baseUrl,
     readRollout: () => readRecentRollout(parts.ownDatabase),
+    readBlame: parts.blame.readBlame,
     readFurther: parts.runners.expected,
     count: results.counters.written,
     log,

@@ -1,7 +1,8 @@
 /** Wires the program: its parts, the order of their start, and what each of them gets. */
 import { createHmac, randomBytes } from "node:crypto";
 import { isEngineInstalled } from "#api/analytics/engine/is-installed.ts";
-import type { Config } from "#config.ts";
+import { recordStart } from "#blame/record-start.ts";
+import { type Config, isSecretPath } from "#config.ts";
 import { createLogouts, createTickets, type Tickets } from "#console/server/stored.ts";
 import { createNames } from "#control/sign-in/names.ts";
 import { createProvider } from "#control/sign-in/provider.ts";
@@ -10,6 +11,7 @@ import { type CronJobName, cronJobs } from "#cron/contract.ts";
 import type { Endpoints } from "#embedded/contract.ts";
 import { withoutCredentials } from "#embedded/running.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
+import { readVersion } from "#kernel/process.ts";
 import { createReach } from "#kernel/reach.ts";
 import { requireHealth } from "#kernel/restate.ts";
 import { nobodyOf } from "#monitor/results/list.ts";
@@ -18,6 +20,7 @@ import { comparesRoutes, hasAlertmanager } from "./alert-sync.ts";
 import { startAnalytics } from "./analytics.ts";
 import { startApi } from "./api.ts";
 import type { Base } from "./base.ts";
+import { createBlame } from "./blame.ts";
 import { createConsoleLinks } from "./console-links.ts";
 import { startControl } from "./control.ts";
 import { openData } from "./data.ts";
@@ -65,6 +68,7 @@ export async function startParts(
     },
   });
   base.own("Postgres", postgresServer(databaseUrl));
+  await recordOwnStart(base, wanted, { database, stops });
   metrics.watch({ name: "postgres", ask: () => database.query("SELECT 1") });
   if (wanted.includes("worker")) await startCheckKey(base, database);
   const servesApi = wanted.includes("api");
@@ -119,6 +123,25 @@ export async function startParts(
   return { endpoints, issueTicket: durable.issueTicket, readNobody, populate };
 }
 
+/** A database that is away must not delay the stop. */
+const stopRecordMs = 2_000;
+
+/** Records which settings this process has, for alerts that open after its start. */
+async function recordOwnStart(
+  { config, credentials }: Base,
+  wanted: readonly Role[],
+  { database, stops }: { database: Database; stops: Stops },
+): Promise<void> {
+  const { stop } = await recordStart(database, {
+    part: wanted.toSorted().join("+"),
+    version: readVersion(),
+    settings: config,
+    isSecret: isSecretPath,
+    pepper: credentials.ingress_token,
+  });
+  stops.add("record of the start", stop, stopRecordMs);
+}
+
 type OwnParts = { databaseUrl: string; missingOfJob: MissingOfJob; stops: Stops };
 
 /** A pool of its own: decisions, pings and deliveries wait behind no reads, and long for no lock. */
@@ -126,7 +149,7 @@ function openOwn(base: Base, { databaseUrl, missingOfJob, stops }: OwnParts) {
   const ownDatabase = openDatabase(databaseUrl, base.log, ownConnections, ownLockTimeoutMs);
   stops.add("monitor database", () => ownDatabase.end());
   const readDefinitions = createReadDefinitions(base, { database: ownDatabase, missingOfJob });
-  return { ownDatabase, readDefinitions };
+  return { ownDatabase, readDefinitions, blame: createBlame(base, ownDatabase) };
 }
 
 const ownConnections = 12;

@@ -32,6 +32,7 @@ import { createAlertSync } from "./alert-sync.ts";
 import { type Alerts, createAlerts } from "./alerts.ts";
 import type { Analytics } from "./analytics.ts";
 import type { Base } from "./base.ts";
+import type { OwnBlame } from "./blame.ts";
 import type { ConsoleLinks } from "./console-links.ts";
 import { createCron } from "./cron.ts";
 import type { ProgramDefinitions } from "./definitions.ts";
@@ -64,6 +65,7 @@ type WorkerParts = {
   /** Address of this process's API; undefined: another process serves it, at the address of the settings. */
   apiUrl: string | undefined;
   missingOfJob: MissingOfJob;
+  blame: OwnBlame;
   definitions: ProgramDefinitions;
   results: Results;
   monitor: Monitor;
@@ -160,6 +162,7 @@ type ServiceParts = Pick<
   | "actorKey"
   | "analytics"
   | "adminUrl"
+  | "blame"
   | "database"
   | "definitions"
   | "missingOfJob"
@@ -193,6 +196,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       readGateTargets: () => readGateTargets(results, parts.definitions),
       gateTools: { readChecks: results.readGate, askWebhook: parts.alerts.askWebhook },
       readRuns: results.readRuns,
+      explainPause: parts.blame.explainPause,
       database,
       registry: base.registry,
       endInvocations,

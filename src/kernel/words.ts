@@ -87,6 +87,13 @@ export function rolloutOfAlert(
   return `${of} had ended ${formatSpan(ended_at, openedAt)} before`;
 }
 
+/** The likeliest cause of an alert, and how many others there may be. One line; not for an empty list. */
+export function suspectWords(changes: readonly { text: string; score: number }[]): string {
+  const [first, ...others] = changes;
+  const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
+  return `${Math.round(100 * (first?.score ?? 0))} %: ${first?.text ?? ""}${more}`;
+}
+
 /** The first letter large. */
 export function capitalize(text: string): string {
   return text === "ok" ? "OK" : text.charAt(0).toUpperCase() + text.slice(1);

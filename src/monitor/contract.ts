@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { environments, RolloutMark } from "#alerts/contract.ts";
 import { DirectChannel } from "#alerts/rows/contract.ts";
+import { Suspect } from "#blame/contract.ts";
 import { type KindName, ofAnyKind } from "./kinds/contract.ts";
 import { causes, grades } from "./kinds/kind.ts";
 import { ofEachPhase } from "./kinds/observe.ts";
@@ -136,6 +137,8 @@ export const OpenAlert = z.object({
   locations: z.array(z.string()),
   acknowledged: z.object({ by: z.string(), atMs: z.int() }).nullable(),
   rollout: RolloutMark.nullable(),
+  /** What changed before and may be the cause, the likeliest first; absent: it was not found out in time. */
+  changes: z.array(Suspect).optional(),
 });
 export type OpenAlert = z.infer<typeof OpenAlert>;
 

@@ -1,6 +1,7 @@
 /** Creates the Restate objects and services of rollouts. */
 import { randomBytes } from "node:crypto";
 import type { Registry } from "prom-client";
+import type { ExplainPause } from "#blame/contract.ts";
 import type { FleetMember } from "#fleet/contract.ts";
 import type { FindOrdered, StartDeploys } from "#fleet/deploys/contract.ts";
 import type { FleetDrift, OnDrift } from "#fleet/drift-contract.ts";
@@ -53,6 +54,8 @@ export type RolloutParts = {
   findOrdered: FindOrdered;
   database: Database;
   endInvocations: EndInvocations;
+  /** Absent: a pause is not explained. */
+  explainPause?: ExplainPause;
   /** Absent: there are no metrics of the newest rollouts. */
   registry?: Registry;
   /** The key with which the gateway signs callers' names; absent: no name is trusted. */
@@ -67,7 +70,7 @@ export function createRolloutServices(parts: RolloutParts) {
   const readActor = createReadActor(actorKey);
   const fleets = createFleets(parts.fleets);
   const access = { readActor, fleets };
-  const history = createHistoryStore(parts.database);
+  const history = createHistoryStore(parts.database, parts.explainPause);
   if (parts.registry !== undefined) {
     exposeRollouts(history, { fleets: fleets.names, registry: parts.registry });
     exposeDrift(parts.database, { fleets: fleets.names, registry: parts.registry });

@@ -8,7 +8,7 @@ import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError, unkept } from "#kernel/restate.ts";
 import { cleanText, someOf } from "#kernel/text.ts";
 import { formatSpan, formatUtc, toIso } from "#kernel/time.ts";
-import { callerWords, stateWords } from "#kernel/words.ts";
+import { callerWords, stateWords, suspectWords } from "#kernel/words.ts";
 import type { CheckList } from "#monitor/results/contract.ts";
 import { isLeftBehind, type RolloutStatus } from "#rollout/contract.ts";
 import { oldListMs, type StatusView, statusReads, type Wrong } from "./contract.ts";
@@ -43,10 +43,12 @@ function describeAlert(check: StatusView["alerts"][number]): Wrong {
   const { id, name, alert, reason, reaches_nobody: nobody, quiet_until } = check;
   const since = alert === null ? "" : ` since ${formatUtc(alert.opened_at)}`;
   const by = alert?.acknowledged_by ?? null;
+  const changes = alert?.changes ?? [];
   const text = [
     `${name} alerts${since}${because(reason)}`,
     ...(by === null ? [] : [`acknowledged by ${cleanText(callerWords(by), 200)}`]),
     ...(quiet_until === null ? [] : ["muted"]),
+    ...(changes.length === 0 ? [] : [`changed before: ${suspectWords(changes)}`]),
     ...(nobody === undefined ? [] : [`nobody is notified (${nobody})`]),
   ].join("; ");
   return { about: "alert", check: id, text, next: `vedette checks history ${id}` };

@@ -4,6 +4,7 @@ import type { Environment, PostedNotice } from "#alerts/contract.ts";
 import type { Outcome } from "#alerts/outcome.ts";
 import type { RolloutNote } from "#alerts/payload.ts";
 import type { ChannelOf, DirectChannel } from "#alerts/rows/contract.ts";
+import type { Suspect } from "#blame/contract.ts";
 import type { Reach } from "#kernel/reach.ts";
 import type { Destination } from "./secrets.ts";
 
@@ -32,6 +33,8 @@ export type AlertMessage = {
   /** Why the alert closed without a recovery; null: it recovered, or is open. */
   endedBecause: string | null;
   rollout: RolloutNote | null;
+  /** Only of a failure: what changed before, the likeliest cause first; absent: it was not found out in time. */
+  changes?: readonly Suspect[] | undefined;
   /** The check's page in the console; null: its address is not known. */
   url: string | null;
 };

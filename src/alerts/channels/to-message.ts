@@ -36,6 +36,7 @@ function toAlertMessage(order: RoutedOrder, linkTo: LinkTo): AlertMessage {
     missedPings: transition.missedPings,
     endedBecause: endedBecause ?? null,
     rollout: noteOf(transition, linkTo),
+    changes: transition.changes,
     url: linkTo.check(drill ?? checkId) ?? null,
   };
 }

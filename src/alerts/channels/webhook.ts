@@ -3,6 +3,7 @@ import { createHmac } from "node:crypto";
 import { rolloutKeyOf } from "#alerts/order.ts";
 import type { Answer, Outcome } from "#alerts/outcome.ts";
 import type { RolloutNote } from "#alerts/payload.ts";
+import { viewSuspect } from "#blame/contract.ts";
 import { readRetryAfter, toIso } from "#kernel/time.ts";
 import type { AlertMessage, ChannelMessage, NoticeMessage, Send } from "./message.ts";
 import { postJson } from "./post.ts";
@@ -27,7 +28,8 @@ const mostPlaces = 100;
 /** The same for every attempt at the same event. */
 export function renderWebhook(message: ChannelMessage): object {
   if (message.kind === "notice") return renderNotice(message);
-  const { kind, isTest, eventId, atMs, openedAtMs, reason, endedBecause, rollout } = message;
+  const { kind, isTest, eventId, atMs, openedAtMs, reason, endedBecause, rollout, changes } =
+    message;
   return {
     id: idOf(message),
     type: isTest ? "alert.test" : `alert.${kind}`,
@@ -48,6 +50,7 @@ export function renderWebhook(message: ChannelMessage): object {
       missed_pings: message.missedPings,
       ended_because: endedBecause === null ? null : shorten(endedBecause, textLength),
       rollout: rollout && toData(rollout),
+      ...(changes !== undefined && { changes: changes.map(viewSuspect) }),
       url: message.url,
     },
   };

@@ -1,6 +1,7 @@
 /** Describes an event for people: with the same words in every channel. */
 import { someOf } from "#kernel/text.ts";
 import { formatSpan, formatUtc } from "#kernel/time.ts";
+import { suspectWords } from "#kernel/words.ts";
 import type { AlertMessage, ChannelMessage } from "./message.ts";
 
 /** A name is cut in a headline, so that the cause still fits on the screen of a phone. */
@@ -49,11 +50,13 @@ export function factsOf(message: ChannelMessage): Fact[] {
     return message.notice.fields.map(({ name, value }) => ({ name, text: oneLine(value) }));
   }
   const { name, environment, locations, rollout, missedPings, openedAtMs, kind } = message;
+  const { changes = [] } = message;
   const lasted = kind === "firing" ? "" : `, for ${lastedWords(message)}`;
   return [
     { name: "Check", text: `${shorten(oneLine(name), 200)} (${environment})` },
     { name: "Since", text: `${formatUtc(openedAtMs)}${lasted}` },
     ...(rollout === null ? [] : [{ name: "Rollout", text: rollout.summary }]),
+    ...(changes.length === 0 ? [] : [{ name: "Changed before", text: suspectWords(changes) }]),
     ...(locations.length === 0 ? [] : [{ name: "Where", text: placesOf(locations) }]),
     ...(missedPings === null ? [] : [{ name: "Pings missed", text: String(missedPings) }]),
   ];

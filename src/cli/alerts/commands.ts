@@ -81,6 +81,10 @@ function addAlertEventCommands(alerts: Command, exit: Exit): void {
   withConnection(alerts.command("show <event>"))
     .description("show an event: where it goes, the body that is posted, why it was not accepted")
     .action(load(exit, async () => (await from()).showEvent));
+  withConnection(alerts.command("blame <check>"))
+    .option("--episode <number>", "an earlier alert than the newest", wholeNumber(1, 1_000_000_000))
+    .description("show what changed before an alert opened, the likeliest cause first")
+    .action(load(exit, async () => (await import("./blame.ts")).showBlame));
   withConnection(alerts.command("test <channel>"))
     .description(
       "send a test failure and its recovery to a channel, once each; exit code 1: not accepted",

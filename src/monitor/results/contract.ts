@@ -1,6 +1,7 @@
 /** The readers of checks: states, results, charts and alerts. Times: ISO 8601, UTC. */
 import { iface } from "@restatedev/restate-sdk-core";
 import { z } from "zod";
+import { SuspectView } from "#blame/contract.ts";
 import { isClean } from "#kernel/text.ts";
 import { causes, grades } from "#monitor/contract.ts";
 import { CheckReplay, CheckReplayRequest, checkId } from "#monitor/replay-contract.ts";
@@ -20,6 +21,8 @@ export const CheckEpisode = z.object({
   missed_pings: z.int().nullable(),
   /** The rollout in progress when it opened, or that had ended within the hour before. */
   rollout: Mark.nullable(),
+  /** What changed before and may be the cause, the likeliest first; absent: it was not found out in time. */
+  changes: z.array(SuspectView).optional(),
   opened_delivered_at: z.string().nullable(),
   resolved_delivered_at: z.string().nullable(),
 });

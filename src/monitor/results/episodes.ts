@@ -38,6 +38,7 @@ function toRow({ event, deliveredAtMs }: EpisodeRecord) {
     locations: event.locations,
     missed_pings: event.missedPings,
     rollout: event.rollout,
+    changes: event.changes ?? null,
     opened_delivered_at: isOver ? null : deliveredAt,
     resolved_delivered_at: isOver ? deliveredAt : null,
   };
@@ -59,6 +60,7 @@ const mergedColumns = [
   "reason",
   "locations",
   "rollout",
+  "changes",
   "resolved_at",
   "missed_pings",
   "opened_delivered_at",
@@ -73,10 +75,10 @@ const mergeColumn = (column: string) =>
 // Rows are locked in one order, so that two processes never deadlock.
 const upsertEpisodes = `
   INSERT INTO check_episodes AS known (check_id, episode, opened_at, resolved_at, reason, locations,
-    missed_pings, rollout, opened_delivered_at, resolved_delivered_at)
+    missed_pings, rollout, changes, opened_delivered_at, resolved_delivered_at)
   SELECT * FROM jsonb_to_recordset($1::jsonb) AS t (check_id text, episode integer,
     opened_at timestamptz, resolved_at timestamptz, reason text, locations text[],
-    missed_pings integer, rollout jsonb,
+    missed_pings integer, rollout jsonb, changes jsonb,
     opened_delivered_at timestamptz, resolved_delivered_at timestamptz)
   ORDER BY check_id, episode
   ON CONFLICT (check_id, episode) DO UPDATE SET

@@ -1,6 +1,7 @@
 /** The list of checks, and what it is searched by. Times: ISO 8601, UTC. */
 import { z } from "zod";
 import { environments } from "#alerts/contract.ts";
+import { SuspectView } from "#blame/contract.ts";
 import { checkStatuses, grades } from "#monitor/contract.ts";
 import { Description, kindNames } from "#monitor/kinds/contract.ts";
 import { checkId } from "#monitor/replay-contract.ts";
@@ -55,6 +56,8 @@ export const CheckView = z.object({
       opened_at: z.string(),
       acknowledged_by: z.string().nullable(),
       rollout: Mark.nullable(),
+      /** What changed before and may be the cause, the likeliest first; absent: it was not found out in time. */
+      changes: z.array(SuspectView).optional(),
     })
     .nullable(),
   /** The end of mute or maintenance; null: an alert may open. */

@@ -1,5 +1,6 @@
 /** Lists all checks with their status, from definitions, snapshots and the last 24 hours. Pure. */
 import type { RolloutMark } from "#alerts/contract.ts";
+import { viewSuspect } from "#blame/contract.ts";
 import { toIso } from "#kernel/time.ts";
 import type {
   ApiCheck,
@@ -240,6 +241,7 @@ function viewAlert(alert: CheckSnapshot["alert"]): CheckView["alert"] {
     opened_at: toIso(alert.openedAtMs),
     acknowledged_by: alert.acknowledged?.by ?? null,
     rollout: viewRollout(alert.rollout),
+    ...(alert.changes !== undefined && { changes: alert.changes.map(viewSuspect) }),
   };
 }
 

@@ -1,4 +1,5 @@
 /** Reads single results, charts and alerts. */
+import { viewSuspect } from "#blame/contract.ts";
 import type { Database } from "#kernel/database.ts";
 import { isClean } from "#kernel/text.ts";
 import type {
@@ -180,6 +181,7 @@ function toEpisode(row: Row): CheckEpisode {
     locations: row.locations,
     missed_pings: row.missed_pings,
     rollout: viewRollout(row.rollout),
+    ...(row.changes !== null && { changes: row.changes.map(viewSuspect) }),
     opened_delivered_at: row.opened_delivered_at?.toISOString() ?? null,
     resolved_delivered_at: row.resolved_delivered_at?.toISOString() ?? null,
   };

@@ -205,7 +205,7 @@ export function resolve<State extends AlertHistory>(
 
 /** Without the time at which it happened. */
 export function describeEvent(kind: AlertTransition["kind"], checkId: string, alert: OpenAlert) {
-  const { episode, openedAtMs, reason, locations, rollout } = alert;
+  const { episode, openedAtMs, reason, locations, rollout, changes } = alert;
   const eventId = formatEventId({ queue: checkId, episode, joining: 0, kind });
   return {
     kind,
@@ -217,5 +217,6 @@ export function describeEvent(kind: AlertTransition["kind"], checkId: string, al
     locations,
     missedPings: null,
     rollout,
+    ...(kind === "opened" && changes !== undefined && { changes }),
   };
 }

@@ -1,5 +1,6 @@
 /** Decides the rows of one transaction by the pure functions, with what an alert that opens has to know. */
 import type { RolloutMark } from "#alerts/contract.ts";
+import type { Blame } from "#blame/contract.ts";
 import { inTime } from "#kernel/async.ts";
 import type { Queries } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
@@ -22,11 +23,14 @@ import {
   type Row,
 } from "./row.ts";
 import { type ById, type Change, type DependencyRow, readOthers, type Stored } from "./rows.ts";
+import { nameSuspects } from "./suspects.ts";
 
 export type EvaluateParts = {
   whyOff: WhyOff;
   /** The rollout in progress, or one that ended a moment ago; null: none. */
   readRollout: () => Promise<RolloutMark | null>;
+  /** What has changed until then. */
+  readBlame: (nowMs: number) => Promise<Blame>;
   settings: Omit<CheckSettings, "further">;
   log: Log;
 };
@@ -48,6 +52,8 @@ export type Known = {
   absences: Absences | null;
   further: readonly string[];
   rollout: RolloutMark | null | undefined;
+  /** Read with the rollout; null: not read, or not in time. */
+  blame: Blame | null;
   /** Rows that those of the group depend on, by id; null: there is none. */
   others: Map<string, DependencyRow | null>;
 };
@@ -59,8 +65,11 @@ export type Outcome = Change & {
   isFailed?: true;
 };
 
-/** A rollout, or the state of a check that others depend on, is read only if an alert would open. */
+/** A rollout, changes, or the state of a check that others depend on are read only if an alert would open. */
 const rolloutLimitMs = 2_000;
+
+/** An alert is more important than its cause. */
+const blameLimitMs = 1_000;
 
 type Evaluation = { parts: EvaluateParts; rows: readonly Stored[]; known: Known };
 
@@ -69,15 +78,22 @@ export async function evaluateAll(tx: Queries, { parts, rows, known }: Evaluatio
   while (true) {
     const wanted = new Set<string>();
     const outcomes = rows.map((stored) => evaluateOne(stored, { parts, known, wanted }));
-    const effects = merge(outcomes.map((outcome) => outcome.effects));
-    const opens = effects.transitions.some(({ kind }) => kind === "opened");
+    const opens = outcomes.some(({ effects }) =>
+      effects.transitions.some(({ kind }) => kind === "opened"),
+    );
     if (wanted.size > 0) {
       const others = await readOthers(tx, [...wanted]);
       for (const id of wanted) known.others.set(id, others.get(id) ?? null);
     } else if (opens && known.rollout === undefined) {
-      const limit = { limitMs: rolloutLimitMs, otherwise: null };
-      known.rollout = await inTime(parts.readRollout, limit);
-    } else return { outcomes, effects };
+      const readBlame = () => parts.readBlame(known.nowMs);
+      [known.rollout, known.blame] = await Promise.all([
+        inTime(parts.readRollout, { limitMs: rolloutLimitMs, otherwise: null }),
+        inTime(readBlame, { limitMs: blameLimitMs, otherwise: null }),
+      ]);
+    } else {
+      const named = outcomes.map((outcome) => nameSuspects(outcome, known));
+      return { outcomes: named, effects: merge(named.map(({ effects }) => effects)) };
+    }
   }
 }
 

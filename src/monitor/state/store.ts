@@ -201,6 +201,7 @@ async function load(tx: Queries, parts: StateParts, asked: Asked) {
     // Last: pings of these heartbeats wait from now on.
     pings: heartbeats.length > 0 ? await takePings(tx, heartbeats) : new Map(),
     rollout: undefined,
+    blame: null,
     others: new Map(),
   };
   return { rows, known };

@@ -45,6 +45,23 @@ describe("renderWebhook", () => {
     );
   });
 
+  it("has what changed before a failure only if that is known", () => {
+    const dataOf = (message: AlertMessage) => (renderWebhook(message) as { data: object }).data;
+    const suspect = {
+      id: "ro_1:wave-2",
+      kind: "rollout",
+      who: "ada",
+      score: 0.9,
+      text: "wave 2",
+    } as const;
+
+    expect(dataOf(buildMessage({ changes: [{ ...suspect, atMs: 0 }] }))).toMatchObject({
+      changes: [{ ...suspect, at: "1970-01-01T00:00:00.000Z" }],
+    });
+    expect(dataOf(buildMessage({ changes: [] }))).toMatchObject({ changes: [] });
+    expect(dataOf(buildMessage())).not.toHaveProperty("changes");
+  });
+
   it("says of a test that it is one", () => {
     expect(renderWebhook(buildMessage({ isTest: true }))).toMatchObject({ type: "alert.test" });
   });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { AlertMessage } from "#alerts/channels/message.ts";
 import { factsOf, headline, linksOf } from "#alerts/channels/words.ts";
 import { buildMessage } from "../../support/alerts/message-builders.ts";
 
@@ -43,6 +44,23 @@ describe("headline", () => {
 });
 
 describe("factsOf", () => {
+  it("has one line of what changed before, with the likeliest and the number of others", () => {
+    const suspect = {
+      id: "a",
+      kind: "rollout",
+      atMs: 0,
+      who: null,
+      score: 0.93,
+      text: "wave 2 …",
+    } as const;
+    const textOf = (changes: AlertMessage["changes"]) =>
+      factsOf(buildMessage({ changes })).find(({ name }) => name === "Changed before")?.text;
+
+    expect(textOf([suspect])).toBe("93 %: wave 2 …");
+    expect(textOf([suspect, suspect])).toBe("93 %: wave 2 … (and 1 more)");
+    expect(textOf([])).toBeUndefined();
+  });
+
   it("has the summary of the rollout that may be the cause", () => {
     const message = buildMessage({ rollout: note });
 

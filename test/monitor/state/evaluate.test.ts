@@ -1,5 +1,6 @@
 /** The rows of one transaction, decided together. */
 import { expect, it } from "vitest";
+import type { BlamedAlert } from "#blame/contract.ts";
 import type { Queries } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import type { ApiCheck, Heartbeat } from "#monitor/contract.ts";
@@ -63,6 +64,7 @@ async function evaluate(given: Given) {
     absences: { spans: [], isDoubtful: false },
     further: [],
     rollout: undefined,
+    blame: null,
     others: new Map(),
   };
   const decided = await evaluateAll(tx as unknown as Queries, {
@@ -72,6 +74,7 @@ async function evaluate(given: Given) {
         asked.rollouts += 1;
         return rollout;
       },
+      readBlame: async () => () => [],
       settings: { location: "local", failedAtPercent: 0, runsHere: false },
       log: createLog({ level: "silent", format: "json" }),
       ...parts,
@@ -210,6 +213,52 @@ it("what a change has sent is sent once, although the row is decided twice", asy
 
   expect(asked.rollouts).toBe(1);
   expect(effects.orders.filter((one) => one.order === order)).toHaveLength(1);
+});
+
+const suspect = {
+  id: "ro_1:wave-2",
+  kind: "rollout",
+  atMs: 1,
+  who: null,
+  score: 0.9,
+  text: "wave 2",
+} as const;
+
+it("an alert that opens names what changed, in its event, its orders and the row, asked with its place and times", async () => {
+  const { row, input } = failing("gw-eu");
+  const asked: BlamedAlert[] = [];
+  const blame = (alert: BlamedAlert) => {
+    asked.push(alert);
+    return [suspect];
+  };
+
+  const { effects, outcomes } = await evaluate({
+    rows: { "gw-eu": row },
+    apiChecks: [anApiCheck({ id: "gw-eu", channel: "production", frequencySeconds: 60 })],
+    inputs: [input],
+    parts: { readBlame: async () => blame },
+  });
+
+  expect(effects.transitions).toMatchObject([{ kind: "opened", changes: [suspect] }]);
+  expect(effects.orders).toMatchObject([{ order: { transition: { changes: [suspect] } } }]);
+  expect(outcomes[0]?.decided.row.state?.alert?.changes).toEqual([suspect]);
+  expect(asked).toMatchObject([{ failedAtMs: nowMs, place: { check: ["gw-eu"] } }]);
+  expect(asked[0]?.place.names).toContain("gw-eu");
+  expect(asked[0]?.goodAtMs).toBeLessThan(nowMs);
+});
+
+it("an alert opens without them if what changed cannot be read", async () => {
+  const { row, input } = failing("probe");
+
+  const { effects } = await evaluate({
+    rows: { probe: row },
+    apiChecks: [anApiCheck({ id: "probe" })],
+    inputs: [input],
+    parts: { readBlame: () => Promise.reject(new Error("away")) },
+  });
+
+  expect(effects.transitions).toMatchObject([{ kind: "opened" }]);
+  expect(effects.transitions[0]).not.toHaveProperty("changes");
 });
 
 it("the rollout is read once for all alerts that open, and not without one", async () => {

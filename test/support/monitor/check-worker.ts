@@ -55,6 +55,7 @@ const owner = createOwner({
   readDefinitions,
   whyOff: () => [],
   readRollout: async () => null,
+  readBlame: async () => () => [],
   readFurther: async () => [],
   settings: { location: "local", failedAtPercent: 0, runsHere: true },
   runCheck: createRunCheck({

@@ -93,6 +93,7 @@ export async function startMonitorBench(options: BenchOptions) {
     readDefinitions,
     whyOff,
     readRollout: async () => situation.rollout,
+    readBlame: async () => () => [],
     readFurther: runners.expected,
     settings: { location: "local", failedAtPercent, runsHere: true },
     runCheck,

@@ -7,6 +7,7 @@ export const unusedStateParts: Omit<StateParts, "database" | "readDefinitions"> 
   settings: { location: "local", failedAtPercent: 0, runsHere: false },
   readFurther: async () => [],
   readRollout: async () => null,
+  readBlame: async () => () => [],
   probe: () => {},
   wakeDelivery: () => {},
   count: () => {},

@@ -51,6 +51,7 @@ function Shown({ check, reload, error }: Props) {
       </section>
       <div class="sides">
         <div class="stack">
+          <ChangedBefore alert={check.alert} />
           {isApi && <ResponseTimes check={check} />}
           {isApi && <Locations check={check} />}
           {!isApi && <Alerts check={check} />}
@@ -116,6 +117,28 @@ function Heading({ check, reload }: Pick<Props, "check" | "reload">) {
         </Notice>
       )}
     </section>
+  );
+}
+
+/** Of the open alert. */
+function ChangedBefore({ alert }: Pick<CheckView, "alert">) {
+  if (alert?.changes === undefined) return null;
+  return (
+    <Panel title="Changed before">
+      {alert.changes.length === 0 && <p class="quiet">Nothing that changed fits this alert.</p>}
+      <ul class="locations">
+        {alert.changes.map(({ id, at, who, score, text }) => (
+          <li key={id}>
+            <span class="badge">{`${Math.round(100 * score)} %`}</span>
+            <span class="quiet">
+              <Time iso={at} isAge />
+              {who !== null && ` by ${callerWords(who)}`}
+            </span>
+            <span class="reason">{capitalize(text)}.</span>
+          </li>
+        ))}
+      </ul>
+    </Panel>
   );
 }
 
