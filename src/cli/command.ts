@@ -6,6 +6,7 @@ import { roles } from "#kernel/roles.ts";
 import { addAlertCommands } from "./alerts/commands.ts";
 import { addCheckCommands } from "./checks/commands.ts";
 import { addMonitorCommands } from "./checks/monitor-commands.ts";
+import { addCiCommands } from "./ci/commands.ts";
 import { addCompletionCommand } from "./completion/commands.ts";
 import { addConfigCommands } from "./config/commands.ts";
 import { settingsFile, withConnection, withSettings } from "./connection-options.ts";
@@ -92,6 +93,7 @@ export function createProgram(exit: (code: number) => void): Command {
   program.commandsGroup("Running it:");
   addStartCommands(program, exit);
   addDoctorCommand(program, exit);
+  addCiCommands(program, exit);
   addSignInCommands(program, exit);
   addConfigCommands(program, exit);
   addCronCommands(program, exit);
