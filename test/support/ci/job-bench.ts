@@ -21,6 +21,8 @@ type Options = {
   used?: UsedTokens;
   environment?: Record<string, string>;
   reach?: Reach;
+  /** In place of the Restate that answers everything. */
+  ingressUrl?: string;
 };
 
 export function createMemoryTokens(): UsedTokens {
@@ -57,7 +59,7 @@ export async function startJobBench({ rows, used = createMemoryTokens(), ...opti
   const note = (fields: object, message: string) => void lines.push({ ...fields, message });
   const log = Object.assign(Object.create(silent) as typeof silent, { info: note, warn: note });
   const control = createControl({
-    ingressUrl: `http://127.0.0.1:${(restate.address() as AddressInfo).port}`,
+    ingressUrl: options.ingressUrl ?? `http://127.0.0.1:${(restate.address() as AddressInfo).port}`,
     ingressToken: "shared",
     actorKey,
     ciJobs: createCiJobs({
