@@ -45,8 +45,7 @@ export function addCiCommands(program: Command, exit: Exit): void {
 
 const examples = `
 Examples:
-  vedette ci trust add github:acme/shop --repository-id $(gh api repos/acme/shop --jq .id) \\
-    --workflow rollout.yml --ref main --environment production --audience https://vedette.example.com
+  vedette ci trust add github:acme/shop --repository-id 4711 --workflow rollout.yml --ref main --environment production
   vedette ci trust add gitlab:acme/shop --preset gitlab --repository-id 4711 --ref main
   vedette ci trust list
 `;

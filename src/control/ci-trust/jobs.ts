@@ -14,7 +14,7 @@ import { findTrusted } from "./match.ts";
 import { textOf } from "./presets.ts";
 import type { UsedTokens } from "./used-tokens.ts";
 
-export type CiSession = { token: string; actor: string; roles: readonly Role[]; endsAtMs: number };
+type CiSession = { token: string; actor: string; roles: readonly Role[]; endsAtMs: number };
 
 export type CiJobs = {
   /** Throws 401 for a token that proves nothing or was used, 403 for a job that no row trusts. `remote`: its address. */

@@ -14,7 +14,7 @@ type RefusalCode =
   | "wrong_environment"
   | "wrong_claim";
 
-export type JobRefusal = { code: RefusalCode; detail: string };
+type JobRefusal = { code: RefusalCode; detail: string };
 
 type Match = { row: TrustRow; run: CiRun } | { refusal: JobRefusal };
 

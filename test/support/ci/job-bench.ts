@@ -11,7 +11,7 @@ import { createReadActor } from "#kernel/actor.ts";
 import { createLog } from "#kernel/log.ts";
 import { createReach, type Reach } from "#kernel/reach.ts";
 
-export const actorKey = Buffer.alloc(32, 7);
+const actorKey = Buffer.alloc(32, 7);
 export const rolloutPath = "/vedette.v1.SentinelRolloutService/singleton/Rollout";
 
 type Actor = ReturnType<ReturnType<typeof createReadActor>>;
@@ -25,7 +25,7 @@ type Options = {
   ingressUrl?: string;
 };
 
-export function createMemoryTokens(): UsedTokens {
+function createMemoryTokens(): UsedTokens {
   const used = new Set<string>();
   return {
     add: async (hash) => {
