@@ -38,9 +38,11 @@ const latest = { status: undefined, isAsked: false };
 
 function readSettings() {
   const isTrue = (name, value) => oneOf(name, value, ["true", "false"]) === "true";
+  const url = readUrl(required("control-url", env.VEDETTE_CONTROL_URL));
   return {
-    url: readUrl(required("control-url", env.VEDETTE_CONTROL_URL)),
-    token: required("ingress-token", env.INGRESS_TOKEN),
+    url,
+    audience: env.VEDETTE_AUDIENCE?.trim() || url,
+    token: env.INGRESS_TOKEN?.trim() || readJob(),
     fleet: readFleet(env.VEDETTE_FLEET || defaultFleet),
     request: readRequest(),
     waits: isTrue("wait", env.VEDETTE_WAIT || "true"),
@@ -48,6 +50,15 @@ function readSettings() {
     onFailure: oneOf("on-failure", env.VEDETTE_ON_FAILURE || "none", reactions),
     pollMs: Number(env.VEDETTE_POLL_MS || 3_000),
   };
+}
+
+/** Where the runner hands out tokens of this job, which need no secret. */
+function readJob() {
+  const { ACTIONS_ID_TOKEN_REQUEST_URL: url, ACTIONS_ID_TOKEN_REQUEST_TOKEN: token } = env;
+  if (URL.canParse(url ?? "") && token) return { url, token };
+  throw new StepError(
+    "the job gets no token of its own: give it `permissions: id-token: write` (runs for forks get none), or the input ingress-token",
+  );
 }
 
 function required(input, value) {
@@ -122,6 +133,11 @@ function readCount(field, input, text) {
 const secondsOf = (text = "") =>
   text.replace(/^(\d+)([smh])$/, (_, count, unit) => count * { s: 1, m: 60, h: 3_600 }[unit]);
 
+/** Hides a secret in the log of a runner; anywhere else this would print it. */
+function mask(secret) {
+  if (env.GITHUB_ACTIONS === "true" && secret) say(`::add-mask::${escapeCommand(secret)}`);
+}
+
 const say = (line) => process.stdout.write(`${line}\n`);
 /** GitHub's runner reads commands from the log line by line: text from outside must not become one. */
 const escapeCommand = (text) =>
@@ -133,7 +149,10 @@ const inLine = (text) => String(text).replace(/\W+/g, " ").trim();
 const sayError = (message) => say(`::error::${escapeCommand(message)}`);
 
 /** One attempt: the answer's body; undefined when there was none and a retry makes sense. */
-async function attempt({ url, token, fleet }, { handler, body, key, signal }) {
+async function attempt(step, { handler, body, key, signal }) {
+  const { url, fleet } = step;
+  const token = await tokenOf(step);
+  if (token === undefined) return undefined;
   let answer;
   let text;
   try {
@@ -158,11 +177,70 @@ async function attempt({ url, token, fleet }, { handler, body, key, signal }) {
   if (!isFinal && [408, 429, 502, 503, 504].includes(answer.status)) return undefined;
   if (answer.ok && parsed !== undefined) return parsed;
   if (answer.ok) throw new StepError(`${url} does not answer as Vedette's control does`);
+  if (answer.status === 401 && session?.token === token) {
+    // It has ended there: the clocks differ, or its row has changed.
+    session = undefined;
+    return undefined;
+  }
   const refused = `the token was refused (from the input ingress-token) by ${url}`;
   if (answer.status === 401) throw new AnswerError(refused, 401);
   const foreign = `${url} answered ${answer.status}, and not as Vedette's control does: is it the address of control, and not of the API?`;
   const detail = parsed?.detail?.replace?.(/^body: /, "options: ");
   throw new AnswerError(detail ?? foreign, answer.status);
+}
+
+/** The session for which the job's token was exchanged, and the exchange that is under way. */
+let session;
+let exchange;
+
+/** Undefined when there was no answer, and a retry makes sense. */
+async function tokenOf(step) {
+  if (typeof step.token === "string") return step.token;
+  if (session !== undefined && Date.now() < session.renewAt) return session.token;
+  exchange ??= openSession(step).finally(() => {
+    exchange = undefined;
+  });
+  session = await exchange;
+  return session?.token;
+}
+
+/** Gets a token of this job from the runner, a new one each time, and exchanges it: it counts once. */
+async function openSession({ url, token: job, audience }) {
+  const address = new URL(job.url);
+  address.searchParams.set("audience", audience);
+  const issued = await fetchJson(address, { token: job.token });
+  const jwt = issued?.body?.value;
+  if (issued === undefined || issued.status >= 500) return undefined;
+  if (typeof jwt !== "string") throw new StepError(`the runner gave no token (${issued.status})`);
+  mask(jwt);
+  const answer = await fetchJson(`${url}/ci/session`, { token: jwt, method: "POST" });
+  if (answer === undefined || [429, 502, 503, 504].includes(answer.status)) return undefined;
+  const { token, ends_at: end, code, detail } = answer.body ?? {};
+  if (answer.status === 200 && typeof token === "string") {
+    mask(token);
+    const lastsMs = Date.parse(end) - Date.now();
+    return { token, renewAt: Date.now() + Math.max(lastsMs - 30_000, lastsMs / 2, 1_000) };
+  }
+  const why = detail ?? `it answered ${answer.status}, and not as Vedette's control does`;
+  // The issuer's new key: it is found within seconds.
+  if (code === "unknown_key") return undefined;
+  const name = code === undefined ? "" : ` (${inLine(code)})`;
+  throw new AnswerError(`${url} does not take the job's token${name}: ${why}`, answer.status);
+}
+
+async function fetchJson(address, { token, method = "GET" }) {
+  try {
+    const answer = await fetch(address, {
+      method,
+      headers: { authorization: `Bearer ${token}`, accept: "application/json" },
+      redirect: "manual",
+      signal: AbortSignal.timeout(statusTimeoutMs),
+    });
+    const text = await readText(answer);
+    return { status: answer.status, body: text === undefined ? undefined : parseObject(text) };
+  } catch {
+    return undefined;
+  }
 }
 
 /** Undefined when the body is larger than any answer of Vedette. */
@@ -436,9 +514,7 @@ async function run(step) {
   return step.waits ? (exitCodes[ended.state] ?? 1) : 0;
 }
 
-if (env.GITHUB_ACTIONS === "true" && env.INGRESS_TOKEN) {
-  say(`::add-mask::${escapeCommand(env.INGRESS_TOKEN)}`);
-}
+mask(env.INGRESS_TOKEN);
 let step;
 try {
   step = readSettings();

@@ -104,7 +104,9 @@ CREATE TABLE rollouts (
   failed_before    integer NOT NULL DEFAULT 0,
   -- The gates as they were asked for, and how many sentinels the fleet had; null: none, or not known.
   gates            jsonb,
-  fleet_size       integer
+  fleet_size       integer,
+  -- The job of CI that has started it; null: none has.
+  ci_run           jsonb
 );
 
 CREATE INDEX rollouts_by_start ON rollouts (started_at DESC);
@@ -780,6 +782,15 @@ CREATE TABLE sign_in_names (
   PRIMARY KEY (issuer, subject),
   UNIQUE (issuer, name)
 );
+
+-- Tokens with which CI jobs have called: each counts once. A row is deleted after two days, when its token is too old.
+CREATE TABLE ci_tokens (
+  -- SHA-256 of the issuer and of the number that it gave the token.
+  token_hash bytea PRIMARY KEY,
+  used_at    timestamptz NOT NULL DEFAULT now()
+);
+
+CREATE INDEX ci_tokens_used_at ON ci_tokens (used_at);
 
 -- Sessions that were signed out of before they ended by themselves.
 CREATE TABLE console_logouts (

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Needs VEDETTE_CONTROL_URL, INGRESS_TOKEN and IMAGE; VEDETTE_FLEET for another fleet than the default one.
+# Needs VEDETTE_CONTROL_URL, IMAGE, and INGRESS_TOKEN or VEDETTE_ID_TOKEN (of id_tokens in GitLab); VEDETTE_FLEET for another fleet than the default one.
 # ON_FAILURE=rollback restores the previous images once the rollout has paused; it ends with 2 all the same.
 set -eu
 url=${VEDETTE_CONTROL_URL%/}
@@ -10,6 +10,17 @@ case $url in
   https://* | http://127.0.0.1[:/]* | http://localhost[:/]*) ;;
   *) echo "$url: over http the token can be read on its way" >&2 ;;
 esac
+# A token of the job counts once, for a session of an hour at most.
+if [ -z "${INGRESS_TOKEN:-}" ]; then
+  : "${VEDETTE_ID_TOKEN:?set it, or INGRESS_TOKEN}"
+  session=$(printf 'Authorization: Bearer %s\n' "$VEDETTE_ID_TOKEN" |
+    curl -s -X POST -H @- --max-time 30 "$url/ci/session" || true)
+  INGRESS_TOKEN=$(printf '%s' "$session" | jq -er '.token?' 2>/dev/null) || {
+    printf '%s' "$session" | jq -er '.detail // empty' >&2 2>/dev/null ||
+      echo "$url does not exchange the token of this job" >&2
+    exit 1
+  }
+fi
 # Handler, body and seconds; prints the answer, and on a last line its status or 000 for none.
 call() {
   # The token goes in by a pipe: arguments are for everyone on the machine to read.

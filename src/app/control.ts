@@ -6,6 +6,7 @@ import { createConsole } from "#console/server/console.ts";
 import type { Moment, ReadMoment } from "#console/server/moment.ts";
 import type { Logouts, Tickets } from "#console/server/stored.ts";
 import { createIsKeyReused } from "#control/call-keys.ts";
+import type { CiJobs } from "#control/ci-trust/jobs.ts";
 import { createControl } from "#control/control.ts";
 import type { SignIn } from "#control/sign-in/sign-in.ts";
 import { defaultFleet } from "#fleet/contract.ts";
@@ -42,6 +43,7 @@ type ControlParts = {
   logouts: Logouts;
   tickets: Tickets;
   signIn: SignIn | undefined;
+  ciJobs: CiJobs | undefined;
   links: ConsoleLinks;
   stops: Stops;
 };
@@ -68,6 +70,7 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
     isLeaving: base.departure.isAnnounced,
     doors,
     signIn: parts.signIn,
+    ciJobs: parts.ciJobs,
     isKeyReused: createIsKeyReused(database, log),
     askDatabase: () => database.query("SELECT 1"),
     ...(results.findPublicPage !== null && { findPublicPage: results.findPublicPage }),

@@ -4,6 +4,9 @@ import { isEngineInstalled } from "#api/analytics/engine/is-installed.ts";
 import { recordStart } from "#blame/record-start.ts";
 import { type Config, isSecretPath } from "#config.ts";
 import { createLogouts, createTickets, type Tickets } from "#console/server/stored.ts";
+import { createIssuers } from "#control/ci-trust/issuers.ts";
+import { type CiJobs, createCiJobs } from "#control/ci-trust/jobs.ts";
+import { createUsedTokens } from "#control/ci-trust/used-tokens.ts";
 import { createNames } from "#control/sign-in/names.ts";
 import { createProvider } from "#control/sign-in/provider.ts";
 import { createSignIn, type Logouts, type SignIn } from "#control/sign-in/sign-in.ts";
@@ -168,8 +171,9 @@ async function startDurable(base: Base, wanted: Role[], parts: DurableParts) {
   const actorKey = await readActorKey(parts.database);
   const logouts = createLogouts(parts.database, base.log);
   const signIn = prepareSignIn(base, { ...parts, actorKey, logouts });
+  const ciJobs = prepareCiJobs(base, { ...parts, actorKey });
   const tickets = prepareTickets(base, { ...parts, actorKey });
-  const shared = { ...parts, ...restate, actorKey, logouts, tickets, signIn };
+  const shared = { ...parts, ...restate, actorKey, logouts, tickets, signIn, ciJobs };
   const { addresses, close } = await startRestateFront(base, shared);
   const worker = wanted.includes("worker") ? await startWorker(base, shared) : undefined;
   // Stopped before the worker, so that the worker can still answer calls in flight.
@@ -222,6 +226,21 @@ function prepareSignIn(
     secret: secretOf(actorKey, credentials.ingress_token),
     logouts,
     log,
+  });
+}
+
+/** undefined: no row trusts a job. Asks no issuer: `control` starts also while one is down. */
+function prepareCiJobs(
+  { config, credentials, log, services }: Base,
+  { actorKey, database }: Pick<SignInParts, "actorKey" | "database">,
+): CiJobs | undefined {
+  const { ci_trust: rows, public_url: publicUrl } = config.control;
+  if (rows.length === 0) return undefined;
+  return createCiJobs({
+    ...{ rows, publicUrl, log },
+    issuers: createIssuers({ reach: createReach({ services }) }),
+    used: createUsedTokens(database, log),
+    secret: secretOf(actorKey, credentials.ingress_token),
   });
 }
 

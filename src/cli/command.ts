@@ -3,6 +3,7 @@ import { Argument, Command, CommanderError, Option } from "commander";
 import type { Role } from "#app/roles.ts";
 import { addAlertCommands } from "#cli/alerts/commands.ts";
 import { addCheckCommands, addMonitorCommands } from "#cli/checks/commands.ts";
+import { addCiCommands } from "#cli/ci/commands.ts";
 import { addConfigCommands } from "#cli/config/commands.ts";
 import { addEngineCommands } from "#cli/engine/commands.ts";
 import { addFleetCommands, addSentinelCommands } from "#cli/fleet/commands.ts";
@@ -91,6 +92,7 @@ export function createProgram(exit: (code: number) => void): Command {
   program.commandsGroup("Running it:");
   addStartCommands(program, exit);
   addDoctorCommand(program, exit);
+  addCiCommands(program, exit);
   addSignInCommands(program, exit);
   addConfigCommands(program, exit);
   addCronCommands(program, exit);

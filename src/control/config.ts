@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { Role, roles } from "#kernel/roles.ts";
 import { networkList, optionalUrl, port, secretText, textList } from "#kernel/setting.ts";
+import { CiTrustSetting, requireOwnRows } from "./ci-trust-config.ts";
 import { OperatorName } from "./contract.ts";
 import { OidcSetting } from "./oidc-config.ts";
 import { lowerCaseName } from "./person-name.ts";
@@ -98,6 +99,7 @@ export const controlConfig = {
         .describe(
           'Operators by name: `{ token = "<SHA-256>", roles = […], sign_in = "…" }`; without `roles` all',
         ),
+      ci_trust: CiTrustSetting,
       /** Signing in at an identity provider, by OpenID Connect. */
       oidc: OidcSetting,
       public_url: optionalUrl().describe(
@@ -109,5 +111,6 @@ export const controlConfig = {
     })
     .superRefine(requireOwnTokens)
     .superRefine(requireOwnSignIns)
+    .superRefine(requireOwnRows)
     .prefault({}),
 };

@@ -10,6 +10,8 @@ import { ProblemError } from "#kernel/problem.ts";
 import type { Caller } from "#kernel/roles.ts";
 import { limitPipelines, pathOf } from "#kernel/server.ts";
 import { type IsKeyReused, idempotencyKey } from "./call-keys.ts";
+import { createCiDoor } from "./ci-trust/door.ts";
+import type { CiJobs } from "./ci-trust/jobs.ts";
 import type { Operator } from "./config.ts";
 import { consoleAccess } from "./console-access.ts";
 import { createIngress, type Ingress, type IngressLimits } from "./ingress.ts";
@@ -34,7 +36,7 @@ import { findRoute, isBlocking, isSend, type Route, signedName } from "./routes.
 import { type Door, serveShortAnswers } from "./short-answers.ts";
 import { createSignInDoor } from "./sign-in/door.ts";
 import type { SignIn } from "./sign-in/sign-in.ts";
-import { createFindCaller, createIdentify, createRequestCallers } from "./token.ts";
+import { createFindCaller, createIdentify, createRequestCallers, type Identify } from "./token.ts";
 
 export type ControlSettings = {
   ingressUrl: string;
@@ -69,6 +71,8 @@ export type ControlSettings = {
   doors?: readonly Door[];
   /** Signing in at an identity provider; absent: callers have tokens only. */
   signIn?: SignIn | undefined;
+  /** Jobs of CI that call without a secret; absent: none do. */
+  ciJobs?: CiJobs | undefined;
   /** The console, which authenticates people by a session of its own; absent: there is none. */
   console?: ConsolePlugin;
 };
@@ -85,8 +89,8 @@ export function createControl(settings: ControlSettings): FastifyInstance {
   const { log, receiveTimeoutMs = 10_000, trustedProxies = [], signIn } = settings;
   const ingress = openIngress(settings);
   const identify = createIdentify(settings);
-  const callers = createRequestCallers(createFindCaller(identify, signIn?.find, signIn?.link));
-  const doors = [...(settings.doors ?? []), createSignInDoor(signIn, identify)];
+  const callers = openCallers(settings, identify);
+  const doors = openDoors(settings, identify);
   const refuse = createRefuse(log);
   const isLeaving = () => settings.isLeaving?.() === true;
   const app = fastify({
@@ -151,6 +155,18 @@ export function createControl(settings: ControlSettings): FastifyInstance {
     requireRoute(request, settings);
   });
   return app;
+}
+
+/** Callers have a token, the session of a CI job, or one of signing in. */
+function openCallers({ signIn, ciJobs }: ControlSettings, identify: Identify) {
+  const findSession = async (bearer: string) =>
+    ciJobs?.find(bearer) ?? (await signIn?.find(bearer));
+  return createRequestCallers(createFindCaller(identify, findSession, signIn?.link));
+}
+
+function openDoors({ doors = [], signIn, ciJobs }: ControlSettings, identify: Identify): Door[] {
+  const signInDoor = createSignInDoor({ signIn, identify, findJob: ciJobs?.find });
+  return [...doors, signInDoor, createCiDoor(ciJobs)];
 }
 
 function toCall(request: FastifyRequest, reply: FastifyReply): Omit<Call, "remote"> {
@@ -242,7 +258,7 @@ function requireRoute(request: FastifyRequest, { fleets }: Pick<ControlSettings,
 type ForwardParts = Caller & { ingress: Ingress; settings: ControlSettings };
 
 async function forward(request: FastifyRequest, reply: FastifyReply, parts: ForwardParts) {
-  const { ingress, actor, accounts, settings } = parts;
+  const { ingress, actor, accounts, ciRun, settings } = parts;
   const route = requireRoute(request, settings);
   const path = pathOf(request);
   // Before the first await: `close` is not emitted again for a caller that has disconnected already.
@@ -252,7 +268,7 @@ async function forward(request: FastifyRequest, reply: FastifyReply, parts: Forw
     body: readBody(request, route),
     actor: signedName(parts, path),
     reader: actor,
-    accounts,
+    ...{ accounts, ciRun },
     idempotencyKey: route.isWrite
       ? await idempotencyKey(request, { actor, isKeyReused: settings.isKeyReused })
       : undefined,

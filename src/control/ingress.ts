@@ -6,6 +6,7 @@ import { createHangWatch, type HangWatch, HungError, isHung } from "#kernel/hang
 import { Agent, errors, request } from "#kernel/http.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { reachAddress } from "#kernel/restate.ts";
+import type { CiRun } from "#kernel/roles.ts";
 import { createCallLimit } from "./call-limit.ts";
 
 type IngressCall = {
@@ -16,6 +17,7 @@ type IngressCall = {
   /** The caller whose open calls are counted. */
   reader: string;
   accounts?: readonly string[] | undefined;
+  ciRun?: CiRun | undefined;
   /** Attaches a repeated call to the first one; undefined for a call that only reads. */
   idempotencyKey: string | undefined;
   /** True if the answer may take hours. */
@@ -181,7 +183,7 @@ async function attemptCall(wanted: IngressCall, transport: Transport): Promise<A
 
 async function post(wanted: IngressCall, transport: Transport): Promise<IngressAnswer> {
   const { url, agent, limits, actorKey } = transport;
-  const { idempotencyKey, blocks } = wanted;
+  const { idempotencyKey, blocks, accounts, ciRun } = wanted;
   const body = JSON.stringify(wanted.body);
   const target = targetOfPath(wanted.path) ?? "";
   const timeoutMs = blocks ? limits.attemptMs : Math.min(limits.attemptMs, limits.timeoutMs);
@@ -190,7 +192,7 @@ async function post(wanted: IngressCall, transport: Transport): Promise<IngressA
     method: "POST",
     headers: {
       "content-type": "application/json",
-      ...signActor(wanted.actor, { target, body, accounts: wanted.accounts }, actorKey),
+      ...signActor(wanted.actor, { target, body, accounts, ciRun }, actorKey),
       ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
     },
     body,

@@ -10,7 +10,7 @@ const issuer = z.string().trim().superRefine(refuseBy(findIssuerFault)).default(
 
 const issuerUrl = baseUrl("https://login.example.com", "leave it out");
 
-function findIssuerFault(text: string): string | undefined {
+export function findIssuerFault(text: string): string | undefined {
   if (text === "") return undefined;
   const fault = findUrlFault(text, issuerUrl);
   const url = fault === undefined ? new URL(text) : undefined;

@@ -1,6 +1,8 @@
 /** Signs the names of callers for their way through Restate, and checks the signatures. */
 import { createHash, createHmac } from "node:crypto";
 import type { ObjectSharedContext } from "@restatedev/restate-sdk";
+import { parseJsonText } from "./body.ts";
+import { CiRun } from "./roles.ts";
 import { isSameSecret } from "./same-secret.ts";
 
 // The name and the accounts of a caller on their way through Restate. Any client that reaches Restate's own ingress can
@@ -9,6 +11,8 @@ import { isSameSecret } from "./same-secret.ts";
 const actorHeader = "x-vedette-actor";
 /** Separated by spaces; absent: none is known. */
 const accountsHeader = "x-vedette-accounts";
+/** JSON in base64url; absent: the caller is no job of CI. */
+const runHeader = "x-vedette-ci-run";
 const actorProofHeader = "x-vedette-actor-proof";
 
 type SignedRequest = {
@@ -16,6 +20,7 @@ type SignedRequest = {
   target: string;
   body: Uint8Array | string;
   accounts?: readonly string[] | undefined;
+  ciRun?: CiRun | undefined;
 };
 
 /** The headers from which the worker learns who called; none: nobody has. */
@@ -26,10 +31,13 @@ export function signActor(
 ): Record<string, string> {
   if (actor === undefined) return {};
   const accounts = (request.accounts ?? []).join(" ");
+  const { ciRun } = request;
+  const run = ciRun === undefined ? "" : Buffer.from(JSON.stringify(ciRun)).toString("base64url");
   return {
     [actorHeader]: actor,
     ...(accounts !== "" && { [accountsHeader]: accounts }),
-    [actorProofHeader]: proofOf([actor, accounts], request, key),
+    ...(run !== "" && { [runHeader]: run }),
+    [actorProofHeader]: proofOf([actor, accounts, run], request, key),
   };
 }
 
@@ -41,7 +49,8 @@ export function isSigned(
 ): boolean {
   const actor = headers.get(actorHeader);
   if (actor === undefined) return false;
-  const proof = proofOf([actor, headers.get(accountsHeader) ?? ""], request, key);
+  const [accounts = "", run = ""] = [headers.get(accountsHeader), headers.get(runHeader)];
+  const proof = proofOf([actor, accounts, run], request, key);
   return isSameSecret(headers.get(actorProofHeader) ?? "", proof);
 }
 
@@ -68,6 +77,8 @@ export type Actor = {
   isSigned?: true;
   /** Accounts of a signed caller, as `Caller` has them. */
   accounts?: string[];
+  /** The job of a signed caller that is one. */
+  ciRun?: CiRun;
 };
 
 export type ReadActor = (ctx: Pick<ObjectSharedContext, "request">) => Actor;
@@ -92,8 +103,18 @@ export function createReadActor(key: Uint8Array): ReadActor {
     const request = { target: target.toString(), body };
     if (!isSigned(headers, request, key)) return { by };
     const accounts = headers.get(accountsHeader)?.split(" ");
-    return { by, isSigned: true, ...(accounts !== undefined && { accounts }) };
+    const ciRun = readRun(headers.get(runHeader));
+    return {
+      ...{ by, isSigned: true },
+      ...(accounts !== undefined && { accounts }),
+      ...(ciRun !== undefined && { ciRun }),
+    };
   };
+}
+
+function readRun(header: string | undefined): CiRun | undefined {
+  if (header === undefined) return undefined;
+  return CiRun.safeParse(parseJsonText(Buffer.from(header, "base64url").toString())).data;
 }
 
 /** The name that is written to the history: nobody's if the gateway has not signed it. */

@@ -15,6 +15,19 @@ const included: Record<Role, readonly Role[]> = {
   configure: ["read"],
 };
 
+/** A job of CI, in the words of its verified token, as history has it; absent: the token does not say. */
+export const CiRun = z.object({
+  repository: z.string(),
+  /** The path of its file. */
+  workflow: z.string().optional(),
+  ref: z.string().optional(),
+  run: z.string().optional(),
+  commit: z.string().optional(),
+  /** The login of whoever caused it, there. */
+  person: z.string().optional(),
+});
+export type CiRun = z.infer<typeof CiRun>;
+
 /**
  * A caller that `control` has authenticated: its name in logs and records, its roles, the setting that gives them,
  * which is `control.operators` if absent, and this person's accounts: at the identity provider, and `row:…`. Absent
@@ -25,6 +38,8 @@ export type Caller = {
   roles: readonly Role[];
   grantedBy?: string;
   accounts?: readonly string[];
+  /** The job of CI that calls; absent: none does. */
+  ciRun?: CiRun;
 };
 
 export function isAllowed({ roles: held }: Pick<Caller, "roles">, wanted: Role): boolean {

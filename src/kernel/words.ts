@@ -67,6 +67,24 @@ export function callerWords(name: string): string {
   return impersonal.get(name) ?? name.replace(/^ingress-token(?= \()/, "the ingress token");
 }
 
+type StarterRun = {
+  workflow?: string | undefined;
+  run?: string | undefined;
+  commit?: string | undefined;
+};
+
+/** Names who has started a rollout, of a job of CI with its run: "ci:github:acme/shop (run 42 of rollout.yml, commit 1a2b3c4)". */
+export function starterWords(name: string, run?: StarterRun): string {
+  if (run === undefined) return callerWords(name);
+  const { workflow, run: id, commit } = run;
+  const file = workflow?.split("/").at(-1);
+  const parts = [
+    ...(id === undefined ? [] : [`run ${id}${file === undefined ? "" : ` of ${file}`}`]),
+    ...(commit === undefined ? [] : [`commit ${commit.slice(0, 7)}`]),
+  ];
+  return parts.length === 0 ? callerWords(name) : `${callerWords(name)} (${parts.join(", ")})`;
+}
+
 type Check = { status: keyof typeof checkWords; missing_settings?: string[] | undefined };
 
 /** Says why a check is off, with the settings that it lacks; undefined: it is not off. */

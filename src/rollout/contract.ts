@@ -2,6 +2,7 @@ import { z } from "zod";
 import { CiEvidence, type CiProblemCode } from "#ci/contract.ts";
 import { defaultFleet } from "#fleet/contract.ts";
 import { describeRequestedImage, requestedImage } from "#kernel/image-reference.ts";
+import { CiRun } from "#kernel/roles.ts";
 import {
   ApproveRequest,
   EmptyRequest,
@@ -233,6 +234,8 @@ export const RolloutHistory = z.object({
       /** The gates before the newest of its waves that had some, as they were last announced. */
       gate: GateStatus.optional(),
       started_by: z.string().nullable(),
+      /** The job of CI that has started it, by its token. */
+      ci_run: CiRun.optional(),
       wave_percentages: z.array(z.int()),
       current_wave: z.int(),
       total_waves: z.int(),

@@ -2,6 +2,7 @@
 import { iface } from "@restatedev/restate-sdk";
 import type { CiEvidence } from "#ci/contract.ts";
 import type { Actor } from "#kernel/actor.ts";
+import type { CiRun } from "#kernel/roles.ts";
 import {
   ApproveRequest,
   EmptyRequest,
@@ -41,6 +42,7 @@ export type StartRequest = {
   isSigned?: true;
   /** The accounts of the starter, as in `Actor`. */
   accounts?: string[];
+  ciRun?: CiRun;
   gates?: NamedGate[];
   policy?: Policy;
   ci?: CiEvidence[];

@@ -1,6 +1,7 @@
 /** The durable state of the rollout object: every key, its type, and how it is read and written. */
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
 import type { CiEvidence } from "#ci/contract.ts";
+import type { CiRun } from "#kernel/roles.ts";
 import type { PauseCause, RolloutStateName, SentinelReason } from "./contract.ts";
 import type { NamedGate, WaveGates } from "./gates/contract.ts";
 import type { Policy, WaitReason } from "./policy-contract.ts";
@@ -112,6 +113,8 @@ export type RolloutHead = {
   startedBy: string;
   /** The starter's accounts at the identity provider; absent: none is known. */
   accounts?: string[];
+  /** The job of CI that has started it; absent: none has. */
+  ciRun?: CiRun;
   startedAt: string;
   updatedAt: string;
   reason?: string;

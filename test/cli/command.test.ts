@@ -31,6 +31,7 @@ it("the help has every command in the group of its subject", () => {
       "identity",
       "operators",
       "doctor",
+      "ci",
       "login",
       "logout",
       "whoami",

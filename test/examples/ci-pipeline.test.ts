@@ -10,6 +10,7 @@ const action = parse(readFileSync("action.yml", "utf8")) as { inputs: Named; out
 const text = readFileSync("examples/ci-pipeline/rollout.yml", "utf8");
 const workflow = parse(text) as {
   on: object;
+  permissions: Record<string, string>;
   jobs: Record<string, { "runs-on": string; steps: Step[] }>;
 };
 const steps = Object.values(workflow.jobs).flatMap((job) => job.steps);
@@ -42,10 +43,14 @@ it("the workflow reads only outputs that the Action has", () => {
   expect(used.filter((name) => !(name in action.outputs))).toEqual([]);
 });
 
-it("the workflow names steps and secrets before it uses them", () => {
+it("the workflow names steps before it uses them", () => {
   const known = steps.flatMap(({ id }) => (id === undefined ? [] : [id]));
   const used = [...text.matchAll(/steps\.([\w-]+)\.outputs/g)].map(([, id]) => id);
 
   expect(used.filter((id) => !known.includes(id ?? ""))).toEqual([]);
-  expect(rollout?.with?.["ingress-token"]).toMatch(/^\$\{\{ secrets\.\w+ \}\}$/);
+});
+
+it("the workflow gives the Action the job's own token, and no secret", () => {
+  expect(workflow.permissions["id-token"]).toBe("write");
+  expect(JSON.stringify(rollout)).not.toContain("secrets.");
 });

@@ -1,10 +1,12 @@
 import { expect, it } from "vitest";
-import { isSigned, signActor, targetOfPath } from "#kernel/actor.ts";
+import { createReadActor, isSigned, signActor, targetOfPath } from "#kernel/actor.ts";
 
 const key = Buffer.alloc(32, 1);
 const asked = { target: "S/k/H", body: "{}" };
 const headersOf = (headers: Record<string, string>) => new Map(Object.entries(headers));
 const signed = signActor("alice", asked, key);
+const ciRun = { repository: "acme/shop – é", run: "42" };
+const ofJob = signActor("alice", { ...asked, ciRun }, key);
 const ofAccounts = signActor("alice", { ...asked, accounts: ["a"] }, key);
 
 it("accepts a name that the gateway signed", () => {
@@ -18,6 +20,8 @@ it.each([
   ["with accounts that were not signed", { ...signed, "x-vedette-accounts": "a" }],
   ["without the accounts that were signed", { ...ofAccounts, "x-vedette-accounts": "" }],
   ["with the accounts of another signature", { ...ofAccounts, "x-vedette-accounts": "b" }],
+  ["without the CI job that was signed", { ...ofJob, "x-vedette-ci-run": "" }],
+  ["with a CI job that was not signed", { ...signed, "x-vedette-ci-run": "e30" }],
   ["with a signature of another length", { ...signed, "x-vedette-actor-proof": "x" }],
 ])("accepts none %s", (_how, headers) => {
   expect(isSigned(headersOf(headers), asked, key)).toBe(false);
@@ -37,4 +41,18 @@ it.each([
   ["/S/%zz/H", undefined],
 ])("finds the target of %s", (path, target) => {
   expect(targetOfPath(path)).toBe(target);
+});
+
+it("a worker reads the CI job of a signed caller, and none of another", () => {
+  const read = (headers: Record<string, string>) => {
+    const request = {
+      headers: headersOf(headers),
+      body: Buffer.from(asked.body),
+      target: asked.target,
+    };
+    return createReadActor(key)({ request: () => request } as never);
+  };
+
+  expect(read(ofJob)).toEqual({ by: "alice", isSigned: true, ciRun });
+  expect(read({ ...ofJob, "x-vedette-actor": "bob" })).toEqual({ by: "bob" });
 });

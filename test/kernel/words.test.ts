@@ -6,6 +6,7 @@ import {
   isPersonal,
   offWords,
   rolloutOfAlert,
+  starterWords,
   stateWords,
 } from "#kernel/words.ts";
 
@@ -79,4 +80,16 @@ describe("rolloutOfAlert", () => {
       `the rollout of ${image} had ended 12 min before`,
     );
   });
+});
+
+it.each([
+  [undefined, "ci:github:acme/shop"],
+  [{}, "ci:github:acme/shop"],
+  [{ run: "42" }, "ci:github:acme/shop (run 42)"],
+  [
+    { run: "42", workflow: ".github/workflows/rollout.yml", commit: "1a2b3c4d5e6f" },
+    "ci:github:acme/shop (run 42 of rollout.yml, commit 1a2b3c4)",
+  ],
+])("whoever has started a rollout is named with the CI run: %j", (run, words) => {
+  expect(starterWords("ci:github:acme/shop", run)).toBe(words);
 });

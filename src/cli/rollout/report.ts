@@ -4,7 +4,7 @@ import { createTable, plain } from "#cli/table.ts";
 import type { FleetList } from "#fleet/contract.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
 import { formatUtc } from "#kernel/time.ts";
-import { callerWords, evidenceWords, stateWords } from "#kernel/words.ts";
+import { callerWords, evidenceWords, starterWords, stateWords } from "#kernel/words.ts";
 import {
   isLeftBehind,
   type RollbackResult,
@@ -187,7 +187,7 @@ export function reportHistory({ rollouts }: RolloutHistory): string {
   if (rollouts.length === 0) return "There was no rollout yet.";
   const table = createTable("started state image done failed by rollout reason".split(" "));
   for (const rollout of rollouts) {
-    const { started_at, image, succeeded, reverted, total, started_by } = rollout;
+    const { started_at, image, succeeded, reverted, total, started_by, ci_run } = rollout;
     const { failed_before: before } = rollout;
     const isNothing = rollout.state === "completed" && total === 0;
     const count = Math.max(0, succeeded + reverted - before);
@@ -195,7 +195,7 @@ export function reportHistory({ rollouts }: RolloutHistory): string {
     const done = isNothing ? "nothing to do" : `${count}/${total}${back}`;
     const counts = [done, rollout.failed + before];
     const start = [formatUtc(started_at), stateWords(rollout), shortenImage(image)];
-    const by = plain(callerWords(started_by ?? ""));
+    const by = plain(starterWords(started_by ?? "", ci_run));
     table.push([...start, ...counts, by, rollout.rollout_id, plain(rollout.reason ?? "")]);
   }
   return String(table);

@@ -72,8 +72,8 @@ export const PollAnswer = z.object({ signed_in: SessionAnswer.nullable(), interv
 export const WhoAmI = z.object({
   actor: z.string(),
   roles: z.array(Role),
-  /** The caller has a session of a sign-in, or a token. */
-  by: z.enum(["sign-in", "token"]),
+  /** The caller has a session of a sign-in or of a CI job, or a token. */
+  by: z.enum(["sign-in", "ci", "token"]),
   /** null: a token has no end. */
   ends_at: z.string().nullable(),
 });

@@ -8,6 +8,7 @@ import { bearerOf, type Identify } from "#control/token.ts";
 import { createSealer } from "#kernel/crypto.ts";
 import { faultLines } from "#kernel/faults.ts";
 import { ProblemError } from "#kernel/problem.ts";
+import type { Caller } from "#kernel/roles.ts";
 import {
   type BeginAnswer,
   BeginRequest,
@@ -28,11 +29,11 @@ import { expired } from "./refusals.ts";
 import type { SignIn } from "./sign-in.ts";
 
 /** `signIn` undefined: nobody signs in here, but whoever has a token may ask whose it is. */
-export function createSignInDoor(signIn: SignIn | undefined, identify: Identify): Door {
+export function createSignInDoor({ signIn, identify, findJob }: SessionParts): Door {
   return {
     isMine: (path) => path.startsWith(`${signInPath}/`),
     plugin: async (app) => {
-      serveSession(app, { signIn, identify });
+      serveSession(app, { signIn, identify, findJob });
       if (signIn === undefined) {
         app.post(`${signInPath}/*`, () => {
           throw notConfigured();
@@ -94,16 +95,23 @@ function serveDevices(app: FastifyInstance, { core, bearers }: SignIn): void {
   });
 }
 
-type SessionParts = { signIn: SignIn | undefined; identify: Identify };
+type SessionParts = {
+  signIn: SignIn | undefined;
+  identify: Identify;
+  /** Finds the job of CI by its session; absent: none has one. */
+  findJob?: ((bearer: string) => { caller: Caller; endsAtMs: number } | undefined) | undefined;
+};
 
-function serveSession(app: FastifyInstance, { signIn, identify }: SessionParts): void {
+function serveSession(app: FastifyInstance, { signIn, identify, findJob }: SessionParts): void {
   app.get(`${signInPath}/session`, async (request): Promise<z.infer<typeof WhoAmI>> => {
     const bearer = bearerOf(request.headers.authorization);
+    const job = findJob?.(bearer);
     const found = await signIn?.find(bearer);
-    const caller = found?.caller ?? identify(bearer);
+    const caller = job?.caller ?? found?.caller ?? identify(bearer);
     if (caller === undefined) throw unknownBearer();
-    const ends_at = found === undefined ? null : toIso(found.session.endsAtMs);
-    const by = found === undefined ? "token" : "sign-in";
+    const endsAtMs = job?.endsAtMs ?? found?.session.endsAtMs;
+    const ends_at = endsAtMs === undefined ? null : toIso(endsAtMs);
+    const by = job ? "ci" : found ? "sign-in" : "token";
     return { actor: caller.actor, roles: [...caller.roles], by, ends_at };
   });
 

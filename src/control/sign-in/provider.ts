@@ -235,8 +235,8 @@ type DiscoveryOptions = { nowMs?: () => number; limits?: FetchLimits; reach?: Re
 const freshForMs = 3_600_000;
 
 /** The provider's addresses; several sign-ins at once read them once, and each one after a failure anew. */
-function createDiscovery(
-  oidc: OidcSettings,
+export function createDiscovery(
+  oidc: Pick<OidcSettings, "issuer" | "client_id" | "client_secret">,
   { nowMs = Date.now, limits, reach }: DiscoveryOptions,
 ) {
   const isPlain = oidc.issuer.startsWith("http:");
@@ -254,7 +254,7 @@ function createDiscovery(
 }
 
 async function readProvider(
-  oidc: OidcSettings,
+  oidc: Pick<OidcSettings, "issuer" | "client_id" | "client_secret">,
   { fetch, isPlain }: { fetch: BoundedFetch; isPlain: boolean },
 ): Promise<ProviderHandle> {
   const client = await import("openid-client");

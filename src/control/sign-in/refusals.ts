@@ -67,7 +67,7 @@ export function describeFailure(
 type ProviderError = { code?: unknown; error?: unknown; error_description?: unknown };
 
 /** The library wraps errors of requests. */
-function findTrouble(error: unknown, depth = 0): string | undefined {
+export function findTrouble(error: unknown, depth = 0): string | undefined {
   if (error instanceof ProviderTrouble) return error.message;
   if (!(error instanceof Error) || depth > 4) return undefined;
   return findTrouble(error.cause, depth + 1);

@@ -49,6 +49,7 @@ function save(
     ...(reason !== undefined && { reason }),
     shown,
     startedBy: head.startedBy,
+    ...(head.ciRun !== undefined && { ciRun: head.ciRun }),
     startedAt: head.startedAt,
     updatedAt: head.updatedAt,
     currentWave: head.currentWave,

@@ -1,5 +1,6 @@
 /** Schemas of a rollout from history, for pages that show it. */
 import { z } from "zod";
+import { CiRun } from "#kernel/roles.ts";
 import { RolloutStatus } from "#rollout/contract.ts";
 
 const WaveView = z.object({
@@ -50,6 +51,8 @@ export const RolloutDetail = z.object({
   status: RolloutStatus,
   requested_image: z.string().nullable(),
   started_by: z.string().nullable(),
+  /** The job of CI that has started it. */
+  ci_run: CiRun.optional(),
   ended_at: z.string().nullable(),
   wave_percentages: z.array(z.int()),
   reverted: z.int(),

@@ -66,6 +66,7 @@ export type HistoryEntry = { told: TransitionMessage; toldAt: number; shown: His
   | "state"
   | "reason"
   | "startedBy"
+  | "ciRun"
   | "startedAt"
   | "updatedAt"
   | "currentWave"

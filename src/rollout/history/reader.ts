@@ -30,6 +30,7 @@ export function createRolloutReader(database: Queries) {
         status: toStatus(row),
         requested_image: row.requested_image,
         started_by: row.started_by,
+        ...(row.ci_run !== null && { ci_run: row.ci_run }),
         ended_at: row.ended_at?.toISOString() ?? null,
         wave_percentages: row.wave_percentages,
         waves: row.waves.map((wave: Row, index: number) => ({ wave: index + 1, ...wave })),

@@ -129,6 +129,7 @@ function rolloutRow(rolloutId: string, entry: HistoryEntry): unknown[] {
     entry.sequence,
     ...shownRow(entry.shown),
     entry.fleet ?? defaultFleet,
+    entry.ciRun === undefined ? null : toStorableJson(entry.ciRun),
   ];
 }
 
@@ -171,8 +172,8 @@ const saveRollout = `
   INSERT INTO rollouts (id, image, requested_image, wave_percentages, state, reason, started_by,
     current_wave, total_waves, total, succeeded, failed, reverted, started_at, updated_at, ended_at,
     sequence, cause, outcome, waiting_for, waits_until, policy, waves, left_out, ci,
-    failed_before, gate, gates, fleet_size, fleet)
-  VALUES (${Array.from({ length: 30 }, (_, i) => `$${i + 1}`).join(", ")})
+    failed_before, gate, gates, fleet_size, fleet, ci_run)
+  VALUES (${Array.from({ length: 31 }, (_, i) => `$${i + 1}`).join(", ")})
   ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, reason = excluded.reason, current_wave = excluded.current_wave,
     total_waves = excluded.total_waves, total = excluded.total, ended_at = excluded.ended_at,
@@ -288,6 +289,7 @@ function toRollout(row: any): RolloutHistory["rollouts"][number] {
     ...(gate_checks.length > 0 && { gate_checks }),
     ...(row.gate !== null && { gate: row.gate }),
     started_by: row.started_by,
+    ...(row.ci_run !== null && { ci_run: row.ci_run }),
     wave_percentages: row.wave_percentages,
     ...{ current_wave, total_waves, total, succeeded, failed, reverted },
     failed_before: row.failed_before,

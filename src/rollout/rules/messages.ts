@@ -3,7 +3,7 @@ import type { Notice } from "#alerts/contract.ts";
 import type { CiEvidence } from "#ci/contract.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
 import { formatUtc } from "#kernel/time.ts";
-import { callerWords, evidenceWords, stateWords } from "#kernel/words.ts";
+import { callerWords, evidenceWords, starterWords, stateWords } from "#kernel/words.ts";
 import { isLeftBehind } from "#rollout/contract.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 import { standingOf } from "./standing.ts";
@@ -49,7 +49,7 @@ const drafts: Record<RolloutEvent, Draft> = {
     tone: "info",
     title: "Rollout started",
     lines: (head) => [
-      `Waves at ${head.wavePercentages.join(", ")} % of the fleet, started by ${callerWords(head.startedBy)}.`,
+      `Waves at ${head.wavePercentages.join(", ")} % of the fleet, started by ${starterWords(head.startedBy, head.ciRun)}.`,
       ...(head.policy.reason === undefined ? [] : [`Reason: ${head.policy.reason}.`]),
       ...(head.ci ?? []).map(ciLine),
     ],

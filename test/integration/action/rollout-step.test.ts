@@ -533,7 +533,11 @@ it.each([
   ],
   ["an empty image", { VEDETTE_IMAGE: "" }, "the input image is empty"],
   ["an empty address", { VEDETTE_CONTROL_URL: "" }, "the input control-url is empty"],
-  ["a token of blanks", { INGRESS_TOKEN: " " }, "the input ingress-token is empty (runs for forks"],
+  [
+    "a token of blanks",
+    { INGRESS_TOKEN: " " },
+    "the job gets no token of its own: give it `permissions: id-token: write`",
+  ],
   ["a wrong include-failed", { VEDETTE_INCLUDE_FAILED: "1" }, "include-failed is true or false"],
   [
     "a wrong on-failure",

@@ -34,6 +34,8 @@ type Script = {
   rollback?: Scene[];
   /** The blocking call fails while the rollout itself continues. */
   isCallKilled?: boolean;
+  /** It stands for Restate behind a real control, which has checked the token. */
+  isBehind?: boolean;
   /** The first answers of a handler, before it follows the script. */
   replies?: Record<string, Reply[]>;
 };
@@ -42,6 +44,7 @@ const failedSentinels = [{ id: "s|1", reason: "crash_loop: exit\ncode 1" }];
 
 export async function startScriptedControl(script: Script) {
   const { before = [], scenes, rollback = [], replies = {}, isCallKilled = false } = script;
+  const { isBehind = false } = script;
   const calls: Call[] = [];
   let left: Scene[] = [...before];
   let rolloutId = "r-1";
@@ -82,7 +85,8 @@ export async function startScriptedControl(script: Script) {
   /** By idempotency key: a repeated call gets the answer of the first. */
   const begun = new Map<unknown, Promise<Reply>>();
   const perform = async ({ handler, headers }: Call): Promise<Reply> => {
-    if (headers.authorization !== `Bearer ${token}`) return refuse(401, "no");
+    const isKnown = isBehind || headers.authorization === `Bearer ${token}`;
+    if (!isKnown) return refuse(401, "no");
     const reply = replies[handler]?.shift();
     if (reply !== undefined) return reply;
     if (handler === "Status") return look();
@@ -94,6 +98,8 @@ export async function startScriptedControl(script: Script) {
   };
 
   const server = createServer(async (incoming: IncomingMessage, outgoing) => {
+    // A control before it asks for a sign of life during a long call.
+    if (incoming.url === "/restate/health") return void outgoing.end("{}");
     const [, , fleet = "", handler = ""] = (incoming.url ?? "").split("/");
     const call = {
       fleet,

@@ -87,6 +87,17 @@ describe("history", () => {
     expect(recorded?.messages).toMatchObject([{ delivery: { outcome, attempts, detail: cause } }]);
   });
 
+  it("has the CI job that has started a rollout, in the list and by itself", async () => {
+    const ciRun = { repository: "acme/shop", workflow: "rollout.yml", run: "42", commit: "1a2b" };
+
+    await history.save("r-of-ci", entry(1, { ciRun }));
+    await history.save("r-of-ci", entry(2, {}));
+
+    const recorded = await createRolloutReader(database).recorded("r-of-ci");
+    expect(await find("r-of-ci")).toMatchObject({ ci_run: ciRun });
+    expect(recorded?.ci_run).toEqual(ciRun);
+  });
+
   it("learns of an end that comes after later results, and keeps their counts", async () => {
     await history.save("r-held-up", entry(1, {}));
     await history.outcomes("r-held-up", results(3, 2));

@@ -16,6 +16,7 @@ import { signActor } from "#kernel/actor.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createReach } from "#kernel/reach.ts";
+import type { CiRun } from "#kernel/roles.ts";
 import { createReadGate, createReadRuns } from "#monitor/results/gate.ts";
 import { type RolloutHandlerName, singletonKey } from "#rollout/contract.ts";
 import { rolloutReconciler } from "#rollout/desired/reconciler.ts";
@@ -193,10 +194,10 @@ export async function startRolloutBench(options: BenchOptions = {}) {
     path: string,
     body: unknown,
     actor?: string,
-    accounts: string[] = [],
+    person: { accounts?: string[]; ciRun?: CiRun } = {},
   ): Promise<Answer> => {
     const text = JSON.stringify(body);
-    const signed = { target: path.replace(/\/send$/, ""), body: text, accounts };
+    const signed = { target: path.replace(/\/send$/, ""), body: text, ...person };
     const answer = await fetch(`${restate.ingressUrl}/${path}`, {
       method: "POST",
       headers: {
@@ -234,12 +235,12 @@ export async function startRolloutBench(options: BenchOptions = {}) {
     /** In the name of an operator whom the gateway has authenticated. */
     callAs: (actor: string, handler: RolloutHandlerName, body: unknown = {}) =>
       post(`${objectPath}/singleton/${handler}`, body, actor),
-    /** In the name of an operator who has these accounts at the identity provider. */
+    /** In the name of an operator who has these accounts at the identity provider, or of a CI job. */
     callAsPerson: (
-      { actor, accounts }: { actor: string; accounts: string[] },
+      { actor, ...person }: { actor: string; accounts: string[]; ciRun?: CiRun },
       handler: RolloutHandlerName,
       body: unknown = {},
-    ) => post(`${objectPath}/singleton/${handler}`, body, actor, accounts),
+    ) => post(`${objectPath}/singleton/${handler}`, body, actor, person),
     send: (handler: RolloutHandlerName, body: unknown = {}) =>
       post(`${objectPath}/singleton/${handler}/send`, body),
     /** Runs SQL on Restate's own tables. */

@@ -12,7 +12,7 @@ import { choiceLine, countHeldBack } from "#console/web/rollout/words.ts";
 import { Link, path, useTitle } from "#console/web/router.tsx";
 import { when } from "#console/web/times.ts";
 import { useRead } from "#console/web/use-read.ts";
-import { callerWords, capitalize, stateWords } from "#kernel/words.ts";
+import { capitalize, starterWords, stateWords } from "#kernel/words.ts";
 
 export function ComparePage() {
   const [, , first = "", second = ""] = path.value.split("/");
@@ -199,7 +199,10 @@ type Property = { name: string; of: (rollout: PastRollout) => string };
 
 const properties: readonly Property[] = [
   { name: "Outcome", of: ({ detail }) => capitalize(stateWords(detail.status)) },
-  { name: "Started by", of: ({ detail }) => callerWords(detail.started_by ?? "not known") },
+  {
+    name: "Started by",
+    of: ({ detail }) => starterWords(detail.started_by ?? "not known", detail.ci_run),
+  },
   { name: "Waves", of: ({ detail }) => `${detail.wave_percentages.map(count).join(", ")} %` },
   { name: "Reason", of: ({ detail }) => detail.status.policy?.reason ?? "none" },
   {

@@ -9,7 +9,7 @@ import { Sign, toneOfState } from "#console/web/parts/mark.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import { Link } from "#console/web/router.tsx";
 import { useRead } from "#console/web/use-read.ts";
-import { capitalize, stateWords } from "#kernel/words.ts";
+import { capitalize, starterWords, stateWords } from "#kernel/words.ts";
 import type { RolloutHistory } from "#rollout/contract.ts";
 
 type Past = RolloutHistory["rollouts"][number];
@@ -96,7 +96,7 @@ function RolloutTable({ rollouts }: { rollouts: readonly Past[] }) {
 }
 
 function Row({ rollout, earlier }: { rollout: Past; earlier: Past | undefined }) {
-  const { rollout_id: id, started_by: by } = rollout;
+  const { rollout_id: id, started_by: by, ci_run: run } = rollout;
   const failed = rollout.failed + rollout.failed_before;
   return (
     <tr>
@@ -117,7 +117,9 @@ function Row({ rollout, earlier }: { rollout: Past; earlier: Past | undefined })
           <Time iso={rollout.started_at} />
         </Link>
       </td>
-      <td data-name="Started by">{by ?? <span class="quiet">not known</span>}</td>
+      <td data-name="Started by">
+        {(run && by && starterWords(by, run)) ?? by ?? <span class="quiet">not known</span>}
+      </td>
       <td data-name="Took" class="number">
         {took(rollout)}
       </td>

@@ -7,7 +7,7 @@ import { Image } from "#console/web/parts/image.tsx";
 import { Sign, toneOfState } from "#console/web/parts/mark.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import { Link } from "#console/web/router.tsx";
-import { callerWords } from "#kernel/words.ts";
+import { starterWords } from "#kernel/words.ts";
 import type { StandingPart } from "#rollout/contract.ts";
 import type { RolloutDetail } from "#rollout/history/contract.ts";
 import { situationOf } from "./questions.ts";
@@ -16,7 +16,7 @@ import { titleOf } from "./title.ts";
 type Props = { detail: RolloutDetail; children?: ComponentChildren };
 
 export function Heading({ detail, children }: Props) {
-  const { status, started_by: by } = detail;
+  const { status, started_by: by, ci_run: run } = detail;
   const situation = situationOf(detail);
   return (
     <section class="state-head">
@@ -34,7 +34,7 @@ export function Heading({ detail, children }: Props) {
           {status.started_at !== null && (
             <p>
               Started <Time iso={status.started_at} isAge />
-              {by !== null && ` by ${callerWords(by)}`}
+              {by !== null && ` by ${starterWords(by, run)}`}
               {status.paused && ", paused "}
               {status.paused && <Time iso={status.paused.at} isAge />}
             </p>

@@ -57,6 +57,32 @@ describe.each(modes)("a rollout with approvals, $mode", ({ alwaysReplay }) => {
     ]);
   });
 
+  it("of a CI job is not approved by another job of its repository, and history has its run", async () => {
+    const ciRun = {
+      repository: "acme/shop",
+      workflow: "rollout.yml",
+      run: "42",
+      commit: "1a2b3c4d",
+    };
+    const job = { actor: "ci:github:acme/shop", accounts: ["row:ci-1"], ciRun };
+    const started = bench.callAsPerson(job, "Rollout", halves);
+    await untilWaiting();
+
+    const refused = await bench.callAsPerson({ ...job, actor: "ci:approvals" }, "Approve");
+    await bench.callAs("ben", "Approve");
+    await started;
+    const { body } = await bench.call("History", { limit: 1 });
+
+    expect(refused.status).toBe(403);
+    expect(body["rollouts"]).toMatchObject([{ started_by: "ci:github:acme/shop", ci_run: ciRun }]);
+    const { rows } = await bench.database.query(
+      "SELECT message->'lines'->>0 AS line FROM rollout_messages WHERE event = 'rollout started' ORDER BY at DESC LIMIT 1",
+    );
+    expect(rows[0]?.line).toContain(
+      "started by ci:github:acme/shop (run 42 of rollout.yml, commit 1a2b3c4).",
+    );
+  });
+
   it.each([
     ["ada", "ada has started this rollout"],
     ["ingress-token", "not as ingress-token"],
