@@ -12,7 +12,7 @@ import {
   SkipRequest,
 } from "./calls-contract.ts";
 import type { ChoiceProblemCode } from "./choice/contract.ts";
-import { CheckGate, type GateProblemCode, GateStatus, Gates } from "./gates/contract.ts";
+import { CheckGate, type GateProblemCode, GateStatus, Gates, mostGates } from "./gates/contract.ts";
 import { Policy, policyFields, waitReasons } from "./policy-contract.ts";
 
 export { RolloutPlan };
@@ -99,6 +99,10 @@ export const RolloutRequest = z
   .refine(hasSoakPerWave, {
     error: "must be one number, or as many as wave_percentages has",
     path: ["soak_seconds"],
+  })
+  .refine(({ gate, gates = [] }) => gate === undefined || gates.length < mostGates, {
+    error: `expected at most ${mostGates} items together with gate, which is one of them`,
+    path: ["gates"],
   })
   .meta({
     title: "RolloutRequest",

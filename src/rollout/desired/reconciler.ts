@@ -22,6 +22,7 @@ import {
   singletonKey,
 } from "#rollout/contract.ts";
 import type { Fleets } from "#rollout/fleets.ts";
+import type { GateTargets } from "#rollout/gates/kind.ts";
 import { rolloutObject } from "#rollout/internal.ts";
 import type { ChannelEvent } from "#rollout/rules/messages.ts";
 import { isUnderWay } from "#rollout/rules/transitions.ts";
@@ -57,6 +58,7 @@ type ReconcilerParts = {
   fleets: Fleets;
   store: Pick<DesiredStore, "compare">;
   readPins: ReadPins;
+  readGateTargets: () => Promise<Pick<GateTargets, "rows">>;
   /** The key with which the gateway signs callers' names. */
   actorKey: Uint8Array;
 };
@@ -120,7 +122,7 @@ function describeCheck({ count, held, request }: Check, refusal: string | null):
 type Before = { state: RolloutStateName; rolloutId: string | null; tries: TriesByImage };
 
 async function compareNow(
-  { fleets, store, readPins }: ReconcilerParts,
+  { fleets, store, readPins, readGateTargets }: ReconcilerParts,
   fleet: string,
   { state, rolloutId, tries }: Before,
 ): Promise<Check | null> {
@@ -144,7 +146,12 @@ async function compareNow(
     count: drifted.length,
     held: confirmed.length - drifted.length,
     tries: recordTries(tries, { drifts, plan, nowMs }),
-    ...(plan !== undefined && { request: requestOf(plan, formers.get(plan.image)) }),
+    ...(plan !== undefined && {
+      request: requestOf(plan, {
+        former: formers.get(plan.image),
+        rows: (await readGateTargets()).rows,
+      }),
+    }),
   };
 }
 

@@ -3,6 +3,7 @@ import type { ProblemError } from "#kernel/problem.ts";
 import type {
   CheckState,
   GateProblemCode,
+  GateRow,
   GateState,
   GateVerdict,
   NamedGate,
@@ -49,6 +50,8 @@ export type GateTargets = {
   whyOff: (check: string) => readonly string[];
   /** The ids of the channels of the kind webhook. */
   webhooks: readonly string[];
+  /** The gates of the definitions. */
+  rows: readonly GateRow[];
   hasPrometheus: boolean;
 };
 

@@ -1,4 +1,6 @@
 /** The kinds of gates, and what all of them have in common. Pure. */
+import { ProblemError } from "#kernel/problem.ts";
+import { noSuch } from "#kernel/text.ts";
 import { toIso } from "#kernel/time.ts";
 import { checksGate } from "./checks.ts";
 import type {
@@ -6,8 +8,11 @@ import type {
   Gate,
   GateKindName,
   GateOf,
+  GateProblemCode,
+  GateRow,
   GateState,
   GateStatus,
+  Gates,
   NamedGate,
   WaveGates,
 } from "./contract.ts";
@@ -28,24 +33,35 @@ export function kindOf<Row extends NamedGate>(gate: Row): GateKind<Row> {
   return kinds[gate.kind] as unknown as GateKind<Row>;
 }
 
-/** The gates of a request: `gate` first. Each has a name of its own. */
-export function gatesOf({
-  gate,
-  gates = [],
-}: {
-  gate?: CheckGate | undefined;
-  gates?: readonly Gate[] | undefined;
-}): NamedGate[] {
-  const rows: Gate[] = [
+type GateRequest = { gate?: CheckGate | undefined; gates?: Gates | undefined };
+
+/**
+ * The gates of a request: `gate` first. Each has a name of its own. `rows`: the gates of the definitions, of which it
+ * has the default ones if it has neither `gate` nor `gates`. Throws 400 `unknown_gate`.
+ */
+export function gatesOf({ gate, gates }: GateRequest, rows: readonly GateRow[]): NamedGate[] {
+  const byDefault = gate === undefined ? rows.filter((row) => row.default).map(({ id }) => id) : [];
+  const chosen: Gate[] = [
     ...(gate === undefined ? [] : [{ kind: "checks", ...gate } as const]),
-    ...gates,
+    ...(gates ?? byDefault).map((one) => (typeof one === "string" ? gateOfRow(one, rows) : one)),
   ];
-  const taken = new Set(rows.flatMap(({ name }) => name ?? []));
-  return rows.map((row) => {
-    const name = row.name ?? freeName(row.kind, taken);
+  const taken = new Set(chosen.flatMap(({ name }) => name ?? []));
+  return chosen.map((one) => {
+    const name = one.name ?? freeName(one.kind, taken);
     taken.add(name);
-    return { ...row, name };
+    return { ...one, name };
   });
+}
+
+function gateOfRow(wanted: string, rows: readonly GateRow[]): NamedGate {
+  const row = rows.find(({ id }) => id === wanted);
+  if (row === undefined) {
+    const ids = rows.map(({ id }) => id);
+    const detail = noSuch("gate of the definitions", wanted, ids);
+    throw new ProblemError<GateProblemCode>({ status: 400, code: "unknown_gate", detail });
+  }
+  const { id, default: _, ...gate } = row;
+  return { ...gate, name: id };
 }
 
 /** The kind, or with the first number that no other gate has. */

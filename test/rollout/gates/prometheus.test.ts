@@ -137,7 +137,7 @@ describe("a gate that measures", () => {
   });
 
   it("is refused without a Prometheus in the settings", () => {
-    const targets = { known: [], whyOff: () => [], webhooks: [], hasPrometheus: false };
+    const targets = { known: [], whyOff: () => [], webhooks: [], rows: [], hasPrometheus: false };
 
     expect(prometheusGate.refuse(parse({ pass: "< 1" }), targets)).toMatchObject({
       code: "gate_off",

@@ -8,6 +8,7 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { RolloutHistory, RolloutStatus } from "#rollout/contract.ts";
+import { GateRow } from "#rollout/gates/contract.ts";
 import { createQueryPrometheus } from "#rollout/gates/query-prometheus.ts";
 import { modes } from "../../../support/replay.ts";
 import {
@@ -246,6 +247,39 @@ describe.each(modes)("a rollout with gates, $mode", ({ alwaysReplay }) => {
     expect([other.status, late.status, confirmed.status]).toEqual([409, 409, 200]);
     expect((await rollout).body).toMatchObject({ state: "completed", succeeded: 4 });
     expect((await bench.call("Status")).body).not.toHaveProperty("approved");
+  });
+
+  it("keeps a gate of the definitions as it was at its start, and is refused for a name of none", async () => {
+    let message = "look at the canaries";
+    const gateRows = () => [GateRow.parse({ id: "sign-off", kind: "pause", message })];
+    const bench = await startBench({ alwaysReplay, gateRows });
+    const unknown = await bench.call("Rollout", { ...halves, gates: ["sign-of"] });
+    const rollout = bench.call("Rollout", { ...halves, gates: ["sign-off"] });
+    await untilStatus(bench, (status) => status.waiting_for === "gate");
+
+    message = "something else";
+    const { reason } = await untilStatus(bench, (status) => status.waiting_for === "gate");
+    const confirmed = await bench.callAs("ben", "Approve", { gate: "sign-off" });
+
+    expect(unknown.status).toBe(400);
+    expect(JSON.stringify(unknown.body)).toContain("unknown_gate");
+    expect(JSON.stringify(unknown.body)).toContain("did you mean sign-off?");
+    expect(reason).toContain("sign-off: waits for a confirmation: look at the canaries");
+    expect(confirmed.status).toBe(200);
+    expect((await rollout).body).toMatchObject({ state: "completed" });
+  });
+
+  it("has the default gates of the definitions if it names none, as its plan says", async () => {
+    const row = { id: "sign-off", kind: "pause", timeout_seconds: 10, default: true };
+    const bench = await startBench({ alwaysReplay, gateRows: () => [GateRow.parse(row)] });
+
+    const plan = await bench.call("Plan", halves);
+    const without = await bench.call("Rollout", { ...halves, gates: [] });
+    const { body } = await bench.call("Rollout", { ...halves, image: imageV1 });
+
+    expect(plan.body["gates"]).toMatchObject([{ kind: "pause", name: "sign-off" }]);
+    expect(without.body).toMatchObject({ state: "completed" });
+    expect(body).toMatchObject({ state: "paused", cause: "gate", succeeded: 2 });
   });
 
   it("rolls back if nobody confirms in time and it says so, whatever on_failure is", async () => {
