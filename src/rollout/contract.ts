@@ -12,7 +12,14 @@ import {
   SkipRequest,
 } from "./calls-contract.ts";
 import type { ChoiceProblemCode } from "./choice/contract.ts";
-import { CheckGate, type GateProblemCode, GateStatus, Gates, mostGates } from "./gates/contract.ts";
+import {
+  CheckGate,
+  Gate,
+  type GateProblemCode,
+  GateStatus,
+  Gates,
+  mostGates,
+} from "./gates/contract.ts";
 import { Policy, policyFields, waitReasons } from "./policy-contract.ts";
 
 export { RolloutPlan };
@@ -223,6 +230,8 @@ export const RolloutHistory = z.object({
       policy: Policy.default({}),
       ci: z.array(CiEvidence).optional(),
       gate_checks: z.array(z.string()).optional(),
+      /** All its gates, as they were at its start; absent: it has none. */
+      gates: z.array(Gate).optional(),
       /** The gates before the newest of its waves that had some, as they were last announced. */
       gate: GateStatus.optional(),
       started_by: z.string().nullable(),

@@ -283,6 +283,7 @@ function toRollout(row: any): RolloutHistory["rollouts"][number] {
     policy: row.policy,
     ...(row.ci !== null && { ci: row.ci }),
     ...(gate_checks.length > 0 && { gate_checks }),
+    ...(row.gates !== null && { gates: row.gates }),
     ...(row.gate !== null && { gate: row.gate }),
     started_by: row.started_by,
     wave_percentages: row.wave_percentages,

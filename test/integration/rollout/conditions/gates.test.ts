@@ -279,6 +279,8 @@ describe.each(modes)("a rollout with gates, $mode", ({ alwaysReplay }) => {
 
     expect(plan.body["gates"]).toMatchObject([{ kind: "pause", name: "sign-off" }]);
     expect(without.body).toMatchObject({ state: "completed" });
+    const { rollouts } = RolloutHistory.parse((await bench.call("History")).body);
+    expect(rollouts.map(({ gates }) => gates)).toEqual([plan.body["gates"], undefined]);
     expect(body).toMatchObject({ state: "paused", cause: "gate", succeeded: 2 });
   });
 
