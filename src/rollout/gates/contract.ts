@@ -239,8 +239,6 @@ export type GateState = z.infer<typeof GateView> & {
   count: { all: number; pass: number; fail: number };
   /** The time of the last reading; absent: there was none. */
   readAt?: string;
-  /** The time of the last one that said something; one that is inconclusive does not count. */
-  countedAt?: string;
   /** Of the kind `checks`. */
   checks?: CheckState[];
   /** Of the kind `pause`: who has confirmed it. */

@@ -97,7 +97,7 @@ function closeGate(gate: NamedGate, nowMs: number): GateState {
   return {
     name: gate.name,
     kind: gate.kind,
-    until: toIso(nowMs + gate.timeout_seconds * 1_000),
+    until: endOf(gate, nowMs),
     verdict: "pending",
     reason: "",
     readings: [],
@@ -106,12 +106,19 @@ function closeGate(gate: NamedGate, nowMs: number): GateState {
   };
 }
 
+function endOf({ timeout_seconds: seconds }: NamedGate, fromMs: number): string {
+  return toIso(fromMs + seconds * 1_000);
+}
+
 function withEvaluation(gate: NamedGate, state: GateState, nowMs: number): GateState {
   const { verdict, reason } = kindOf(gate).evaluate(gate, state, nowMs);
   return { ...state, verdict, reason };
 }
 
-/** The state with the confirmation of a gate; undefined: it has no gate of this name that waits for one. */
+/**
+ * The state with the confirmation of a gate; undefined: it has no gate of this name that waits for one. At the end of
+ * its time none does any more, whenever the conditions are polled next.
+ */
 export function withConfirmation(
   status: WaveGates,
   gates: readonly NamedGate[],
@@ -120,6 +127,7 @@ export function withConfirmation(
   const gate = gates.find((one) => one.name === name && one.kind === "pause");
   const state = status.gates.find((one) => one.name === name);
   if (gate === undefined || state === undefined || state.confirmed !== undefined) return undefined;
+  if (nowMs >= Date.parse(state.until)) return undefined;
   const confirmed = withEvaluation(gate, { ...state, confirmed: { by, at: toIso(nowMs) } }, nowMs);
   return { ...status, gates: status.gates.map((one) => (one === state ? confirmed : one)) };
 }
@@ -140,16 +148,13 @@ export function withGateReadings(
       const gate = gates.find(({ name }) => name === state.name);
       const found = foundOf.get(state.name) ?? null;
       if (gate === undefined || found === null) return state;
-      const readAt = toIso(atMs);
-      const counted = isConclusive(found) && { countedAt: readAt };
-      const read = { ...kindOf(gate).withFound(state, found), readAt, ...counted };
-      return withEvaluation(gate, read, atMs);
+      const read = { ...kindOf(gate).withFound(state, found), readAt: toIso(atMs) };
+      const next = withEvaluation(gate, read, atMs);
+      // One that was open has all its time again to pass anew.
+      const isLost = state.verdict === "pass" && next.verdict !== "pass";
+      return isLost ? { ...next, until: endOf(gate, atMs) } : next;
     }),
   };
-}
-
-function isConclusive(found: Found): boolean {
-  return !("reading" in found) || ["pass", "fail"].includes(found.reading.verdict);
 }
 
 /** `endMs`: when the rollout pauses if it has not passed by then. */
@@ -171,10 +176,10 @@ export function evaluateGates(
       return [{ ...evaluation, gate, endMs: untilMs }];
     }
     // One that was open takes a reading after a Resume, for which it has all its time again.
-    const endMs = Math.max(untilMs, Date.parse(resumedAt) + gate.timeout_seconds * 1_000);
-    const isStale = (state.countedAt ?? "") < resumedAt;
+    const endMs = Math.max(untilMs, Date.parse(endOf(gate, Date.parse(resumedAt))));
+    const isStale = (state.readAt ?? "") < resumedAt;
     const reason = "no reading has passed since the rollout was resumed";
-    const stale = { verdict: "pending", reason } as const;
+    const stale = { verdict: "pending", reason, isDoubtful: true } as const;
     return [{ ...(isStale ? stale : evaluation), gate, endMs }];
   });
 }
@@ -189,6 +194,6 @@ export function viewGates({ wave, since, gates }: WaveGates): GateStatus {
     checks: gates.flatMap(({ checks = [] }) => checks),
     gates: gates
       .filter(({ kind }) => kind !== "checks")
-      .map(({ count: _c, readAt: _r, countedAt: _a, checks: _s, confirmed: _f, ...view }) => view),
+      .map(({ count: _c, readAt: _r, checks: _s, confirmed: _f, ...view }) => view),
   };
 }
