@@ -17,7 +17,8 @@ import {
   webhookSecret,
 } from "../../../support/rollout/rollout-bench.ts";
 import { imageV1, imageV2 } from "../../../support/rollout/rollout-builders.ts";
-import { hasPrograms } from "../../../support/servers/programs.ts";
+import { findNewerTools } from "../../../support/servers/newer-tools.ts";
+import { hasNeeded, hasPrograms } from "../../../support/servers/programs.ts";
 import { startPrometheus } from "../../../support/servers/prometheus.ts";
 import { tempDir } from "../../../support/temp-dir.ts";
 import { waitFor } from "../../../support/wait-for.ts";
@@ -55,7 +56,7 @@ const onV1 = (bench: RolloutBench) =>
   [...bench.fleet.running().values()].filter((image) => image === imageV1).length;
 
 /** A Prometheus that reads one number, which a test sets, each second. */
-async function measure() {
+async function measure(programs = "") {
   const shown = { errors: "0" };
   const url = await serve((_, response) => {
     response.setHeader("content-type", "text/plain; version=0.0.4");
@@ -65,7 +66,7 @@ async function measure() {
   const scrape = { job_name: "sentinels", static_configs: [{ targets: [new URL(url).host] }] };
   const config = { scrape_configs: [scrape], rule_files: [] };
   writeFileSync(path.join(directory, "prometheus.yml"), JSON.stringify(config));
-  const prometheus = await startPrometheus(directory, { everySeconds: 1 });
+  const prometheus = await startPrometheus(directory, { everySeconds: 1, programs });
   const scraped = async (value: string) => {
     const of = `errors{region="fra"} == ${value}`;
     await waitFor(async () => (await prometheus.query(of)).length === 1, {
@@ -86,9 +87,18 @@ const gate = {
   ...{ count: 1, interval_seconds: 5, timeout_seconds: 60 },
 };
 
-describe.skipIf(!hasPrograms("prometheus"))("a query", () => {
-  it("is answered by Debian's Prometheus with a vector, a number, nothing or a refusal", async () => {
-    const { url } = await measure();
+const { programs: newer } = await findNewerTools();
+
+describe.each([
+  { version: "installed", isThere: hasPrograms("prometheus"), programs: "" },
+  {
+    version: "newer",
+    isThere: hasNeeded({ "Prometheus 3.5": newer !== undefined }),
+    programs: newer,
+  },
+])("a query at Debian's Prometheus, $version", ({ isThere, programs }) => {
+  it.runIf(isThere)("is answered with a vector, a number, nothing or a refusal", async () => {
+    const { url } = await measure(programs);
     const query = createQueryPrometheus({ url, token: "" });
 
     expect(await query('errors{region="iad"}')).toEqual({
