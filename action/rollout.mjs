@@ -70,7 +70,7 @@ function required(input, value) {
 function readRequest() {
   const options = readOptions(env.VEDETTE_OPTIONS);
   const image = required("image", env.VEDETTE_IMAGE);
-  const inputs = { image, ...readWaves(env.VEDETTE_WAVES), ...readGate(env) };
+  const inputs = { image, ...readWaves(env.VEDETTE_WAVES), ...readGate(env), ...readGates(env) };
   const [twice] = Object.keys(inputs).filter((field) => Object.hasOwn(options, field));
   if (twice === undefined) return { ...options, ...inputs };
   throw new StepError(`options has ${twice}, which an input of this step says: leave it out there`);
@@ -115,6 +115,14 @@ function readGate({ VEDETTE_GATE_CHECKS: ids, VEDETTE_GATE_TIMEOUT_SECONDS: limi
   if (ids) return { gate: { checks: ids.split(",").map((id) => id.trim()), ...counts } };
   if (Object.keys(counts).length === 0) return {};
   throw new StepError("gate-clean-runs and gate-timeout-seconds need gate-checks");
+}
+
+function readGates({ VEDETTE_GATES: text }) {
+  const gates = text ? parseObject(text) : [];
+  if (!Array.isArray(gates)) {
+    throw new StepError(`gates is a JSON list such as ["errors", {"kind": "pause"}], not ${text}`);
+  }
+  return text ? { gates } : {};
 }
 
 function readOptions(text) {
@@ -404,11 +412,11 @@ async function isSame(step, { rollout_id: id, state }) {
   const { request } = step;
   const plan = await call(step, "Plan", patienceMs.toBegin, request);
   const { rollouts } = await call(step, "History", patienceMs.toBegin, { limit: 1 });
-  const [{ rollout_id, image, policy, wave_percentages, gate_checks }] = rollouts;
+  const [{ rollout_id, image, policy, wave_percentages, gates = [] }] = rollouts;
   const waves = request.wave_percentages ?? [1, 5, 25, 50, 100];
   return isDeepStrictEqual(
-    [rollout_id, image, { on_failure: "pause", ...policy }, wave_percentages, gate_checks],
-    [id, plan.image, plan.policy, waves, plan.gate?.checks],
+    [rollout_id, image, { on_failure: "pause", ...policy }, wave_percentages, gates],
+    [id, plan.image, plan.policy, waves, plan.gates],
   );
 }
 

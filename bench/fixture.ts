@@ -146,7 +146,7 @@ async function startServers(
         orders: store,
         findOrdered: store.findOrdered,
         startDeploys: createStartDeploys(fleets),
-        readGateTargets: async () => ({ known: [], whyOff: () => [], webhooks: [] }),
+        readGateTargets: async () => ({ known: [], whyOff: () => [], webhooks: [], rows: [] }),
         gateTools: { readChecks: async () => [], askWebhook: async () => ({ error: "none" }) },
         readRuns: async (_, { untilMs }) => ({ runs: [], untilMs }),
         database,

@@ -41,6 +41,7 @@ const mayImport: Record<string, readonly string[]> = {
     "monitor/contract.ts",
     "monitor/hosted/contract.ts",
     "monitor/kinds/contract.ts",
+    "rollout/gates/contract.ts",
     "routing/contract.ts",
   ],
   metrics: ["kernel/"],

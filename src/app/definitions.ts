@@ -24,14 +24,13 @@ import { drillObject } from "#monitor/drills/internal.ts";
 import { type MissingOfJob, withMissingSettings } from "#monitor/rules/own-jobs.ts";
 import { drillsOf } from "#monitor/start.ts";
 import { lintAlertRoutes } from "#routing/commands.ts";
-import type { RoutingRows } from "#routing/contract.ts";
 import type { Base } from "./base.ts";
 import { findUnknownChannels } from "./fleets.ts";
 import type { Monitor } from "./monitor.ts";
 
 export type ProgramDefinitions = {
   readDefinitions: ReadDefinitions;
-  readRows: () => Promise<RoutingRows>;
+  readRows: (how?: { isFresh: boolean }) => Promise<DefinitionSet>;
   readChannels: (how?: { isFresh: boolean }) => Promise<readonly ChannelRow[]>;
   createService: (
     readActor: ReadActor,

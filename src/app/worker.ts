@@ -142,14 +142,16 @@ function identityKeys({ restate }: Config, credentials: Credentials): string[] {
 
 async function readGateTargets(
   { readDefinitions, whyOff }: Results,
-  { readChannels }: Pick<ProgramDefinitions, "readChannels">,
+  { readRows }: Pick<ProgramDefinitions, "readRows">,
 ): Promise<Omit<GateTargets, "hasPrometheus">> {
+  // Whoever has just applied a gate may name it.
+  const { channels, gates } = await readRows({ isFresh: true });
   const { apiChecks } = await readDefinitions();
-  const channels = await readChannels();
   const checks = new Map(apiChecks.map((check) => [check.id, check]));
   return {
     known: [...checks.keys()],
     webhooks: channels.flatMap(({ id, kind }) => (kind === "webhook" ? id : [])),
+    rows: gates,
     whyOff: (id) => {
       const check = checks.get(id);
       return check === undefined ? [] : whyOff(check);

@@ -26,6 +26,7 @@ const AllRows = z.strictObject({
   checks: rowsOf("checks"),
   heartbeats: rowsOf("heartbeats"),
   drills: rowsOf("drills").default([]),
+  gates: rowsOf("gates").default([]),
   sources: rowsOf("sources"),
   routes: rowsOf("routes"),
 });

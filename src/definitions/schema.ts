@@ -22,7 +22,7 @@ export function definitionsSchema(): Json {
   return {
     $schema: "http://json-schema.org/draft-07/schema#",
     title: "Definitions of Vedette",
-    description: "Checks, heartbeats, drills, channels, alert sources and alert routes.",
+    description: "Checks, heartbeats, drills, channels, gates, alert sources and alert routes.",
     type: "object",
     properties: { ...topProperties, ...sectionProperties() },
     additionalProperties: false,
@@ -50,6 +50,7 @@ const words: Record<Section, string> = {
   checks: "API checks.",
   heartbeats: "Jobs that ping.",
   drills: "Test alerts at times of a cron.",
+  gates: "Gates of rollouts, which requests name.",
   sources: "Where the alerts come from that routes take.",
   routes: "Which alerts page whom, and in which chat channel they are posted.",
 };

@@ -13,7 +13,14 @@ import {
   SkipRequest,
 } from "./calls-contract.ts";
 import type { ChoiceProblemCode } from "./choice/contract.ts";
-import { CheckGate, type GateProblemCode, GateStatus, Gates } from "./gates/contract.ts";
+import {
+  CheckGate,
+  Gate,
+  type GateProblemCode,
+  GateStatus,
+  Gates,
+  mostGates,
+} from "./gates/contract.ts";
 import { Policy, policyFields, waitReasons } from "./policy-contract.ts";
 
 export { RolloutPlan };
@@ -100,6 +107,10 @@ export const RolloutRequest = z
   .refine(hasSoakPerWave, {
     error: "must be one number, or as many as wave_percentages has",
     path: ["soak_seconds"],
+  })
+  .refine(({ gate, gates = [] }) => gate === undefined || gates.length < mostGates, {
+    error: `expected at most ${mostGates} items together with gate, which is one of them`,
+    path: ["gates"],
   })
   .meta({
     title: "RolloutRequest",
@@ -231,6 +242,8 @@ export const RolloutHistory = z.object({
       policy: Policy.default({}),
       ci: z.array(CiEvidence).optional(),
       gate_checks: z.array(z.string()).optional(),
+      /** All its gates, as they were at its start; absent: it has none. */
+      gates: z.array(Gate).optional(),
       /** The gates before the newest of its waves that had some, as they were last announced. */
       gate: GateStatus.optional(),
       started_by: z.string().nullable(),

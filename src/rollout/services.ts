@@ -90,7 +90,7 @@ export function createRolloutServices(parts: RolloutParts) {
   return [
     createRolloutObject({
       fleets,
-      readGateTargets,
+      readGateTargets: () => orUnavailable("the gates are", readGateTargets),
       orders,
       readActor,
       readHistory: history.list,
@@ -113,15 +113,16 @@ export function createRolloutServices(parts: RolloutParts) {
     createRelease({ endInvocations: parts.endInvocations, fleets }),
     createHistoryObject(history),
     createReconciler({
-      ...{ fleets, pins, readPins, readPinned, settingsOf, actorKey },
+      ...{ fleets, pins, readPins, readPinned, settingsOf, actorKey, readGateTargets },
       store: createDesiredStore(parts.database),
     }),
     createWindowService(windows, access),
     createPinService(pins, access),
     createPromotionService(promotions, access),
-    createReplayService(
-      createReadFacts({ database: parts.database, readRuns: parts.readRuns, nowMs: Date.now }),
-    ),
+    createReplayService({
+      readFacts: createReadFacts({ ...parts, nowMs: Date.now }),
+      readGateTargets,
+    }),
   ];
 }
 
@@ -143,17 +144,22 @@ export function createReadDrift(database: Database, onDriftOf: (fleet: string) =
   };
 }
 
-/** The limit of a Rollout's wait for the database that holds the order of fleets. */
-const promotionsLimitMs = 5_000;
+/** The limit of a Rollout's wait for the database that holds the order of fleets and the gates. */
+const rowsLimitMs = 5_000;
 
 async function readBefore(store: PromotionStore, fleet: string): Promise<string[]> {
-  const rows = await readPatiently(promotionsLimitMs, () => holding(store, fleet)).catch(
-    (cause: Error) => {
-      const detail = `${cause.message}: which fleets take an image first is not known; try again in a moment`;
-      throw new ProblemError({ status: 503, code: "unavailable", detail }, { cause });
-    },
+  const rows = await orUnavailable("which fleets take an image first is", () =>
+    holding(store, fleet),
   );
   return [...new Set(rows.map(({ after }) => after))];
+}
+
+/** Throws a 503 for rows that cannot be read; `subject`: with its verb. */
+async function orUnavailable<Rows>(subject: string, read: () => Promise<Rows>): Promise<Rows> {
+  return readPatiently(rowsLimitMs, read).catch((cause: Error) => {
+    const detail = `the database cannot be reached: ${subject} not known; try again in a moment`;
+    throw new ProblemError({ status: 503, code: "unavailable", detail }, { cause });
+  });
 }
 
 function createReadPinned(readPins: ReadPins, readMembers: RolloutParts["readMembers"]) {

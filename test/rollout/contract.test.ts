@@ -84,6 +84,18 @@ describe("RolloutRequest", () => {
     expect(parseWaves(list)).toBe(false);
   });
 
+  it("counts gate as one of ten gates: the rollout of drifted sentinels has to name all", () => {
+    const ten = Array.from({ length: 10 }, (_, i) => `gate-${i}`);
+    const parse = (gates: string[]) =>
+      RolloutRequest.safeParse({
+        image: "acme/sentinel:v2",
+        gate: { checks: ["liveness"] },
+        gates,
+      }).success;
+
+    expect([parse(ten), parse(ten.slice(1))]).toEqual([false, true]);
+  });
+
   it("refuses a field that it does not know", () => {
     const request = { image: "acme/sentinel:v2", waves: [50, 100] };
 

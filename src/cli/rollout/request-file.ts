@@ -4,11 +4,11 @@ import type { z } from "zod";
 import { usageError } from "#cli/print.ts";
 import { parseYaml } from "#kernel/documents.ts";
 import { faultLines } from "#kernel/faults.ts";
-import { type Gate, Gates } from "#rollout/gates/contract.ts";
+import { Gates } from "#rollout/gates/contract.ts";
 import { ReplayPolicy } from "#rollout/replay/contract.ts";
 
 /** The list `gates` of a request. undefined: no file is named. Throws for one that is not readable, or has something else. */
-export function readGatesFile(file: string | undefined): Gate[] | undefined {
+export function readGatesFile(file: string | undefined): Gates | undefined {
   if (file === undefined) return undefined;
   const label = `--gates ${file}`;
   return parsed(readDocument(file, label), Gates, {

@@ -1,5 +1,6 @@
 /** The rows of the definitions, as a file has them: what may be left out gets its default here. */
 import { z } from "zod";
+import { GateRow } from "#rollout/gates/contract.ts";
 import { AlertRoute, AlertSource } from "#routing/contract.ts";
 import { CheckRow } from "./check.ts";
 import { ChannelRow, DrillRow, Id, Name } from "./fields.ts";
@@ -18,6 +19,7 @@ export const sections = {
   checks: { row: CheckRow, key: "id", most: 10_000 },
   heartbeats: { row: HeartbeatRow, key: "id", most: 10_000 },
   drills: { row: DrillRow, key: "id", most: 1_000 },
+  gates: { row: GateRow, key: "id", most: 100 },
   sources: { row: AlertSource, key: "name", most: 1_000 },
   routes: { row: AlertRoute, key: "name", most: 1_000 },
 } as const;
@@ -30,6 +32,7 @@ export type DefinitionSet = {
   checks: readonly CheckRow[];
   heartbeats: readonly HeartbeatRow[];
   drills: readonly DrillRow[];
+  gates: readonly GateRow[];
   sources: readonly AlertSource[];
   routes: readonly AlertRoute[];
 };
@@ -40,6 +43,7 @@ export const emptySet: DefinitionSet = {
   checks: [],
   heartbeats: [],
   drills: [],
+  gates: [],
   sources: [],
   routes: [],
 };

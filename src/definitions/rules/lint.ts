@@ -11,6 +11,7 @@ import { catchMisdirected, findPlaceholders, MisdirectedSecret } from "#kernel/s
 import { createHint } from "#kernel/text.ts";
 import { hostedLocations } from "#monitor/hosted/contract.ts";
 import { kindOf } from "#monitor/kinds/contract.ts";
+import { mostGates } from "#rollout/gates/contract.ts";
 import { findCircles, longestWay, type Row } from "./circles.ts";
 
 /** A fault of a row. */
@@ -79,6 +80,8 @@ export function lintSet(set: DefinitionSet): Finding[] {
     ...lintDependencies(set, known.hint),
     ...set.checks.flatMap((row) => lintLocations(row, known)),
     ...set.checks.flatMap(findPlaceholderFaults),
+    ...set.gates.flatMap((row) => lintGate(row, known)),
+    ...lintDefaultGates(set),
     ...set.routes.flatMap((row) => lintRoute(row, known)),
   ];
 }
@@ -157,6 +160,33 @@ function lintLocations({ id, locations = [] }: CheckRow, { set, hint }: Known): 
     }
     return locations.indexOf(location) === index ? [] : [{ ...at, message: "is named twice" }];
   });
+}
+
+/** A gate that could never open would keep each rollout from starting. */
+function lintGate(
+  row: DefinitionSet["gates"][number],
+  { set: { checks, channels }, hint }: Known,
+): Finding[] {
+  const at = { section: "gates" as const, key: row.id };
+  if (row.kind === "checks") {
+    return row.checks.flatMap((id, index) => {
+      if (checks.some((check) => check.id === id)) return [];
+      return [
+        { ...at, field: ["checks", index], message: `there is no such check${hint(id, checks)}` },
+      ];
+    });
+  }
+  const webhooks = channels.filter(({ kind }) => kind === "webhook");
+  if (row.kind !== "webhook" || webhooks.some(({ id }) => id === row.channel)) return [];
+  const near = hint(row.channel, webhooks) || ": there are none";
+  const message = `there is no such channel of the kind webhook${near}`;
+  return [{ ...at, field: ["channel"], message }];
+}
+
+function lintDefaultGates({ gates }: DefinitionSet): Finding[] {
+  const message = `a rollout has ${mostGates} gates at most, and more are default`;
+  const surplus = gates.filter((row) => row.default).slice(mostGates);
+  return surplus.map(({ id }) => ({ section: "gates", key: id, field: ["default"], message }));
 }
 
 function findPlaceholderFaults(row: CheckRow): Finding[] {

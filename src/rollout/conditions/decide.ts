@@ -3,7 +3,7 @@ import { evaluateApproval } from "./approval.ts";
 import { evaluateAvailability } from "./availability.ts";
 import { evaluateBudget } from "./budget.ts";
 import { type Condition, type Facts, start, type Verdict } from "./condition.ts";
-import { evaluateGate } from "./gate.ts";
+import { evaluateDoubt, evaluateGate } from "./gate.ts";
 import { evaluateResults } from "./results.ts";
 import { evaluateSoak } from "./soak.ts";
 import { evaluateWindow } from "./window.ts";
@@ -19,7 +19,7 @@ const conditions: readonly Condition[] = [
 ];
 
 /** Conditions of the very moment of the start: asked last, when no other one waits. */
-const atStart: readonly Condition[] = [evaluateAvailability];
+const atStart: readonly Condition[] = [evaluateDoubt, evaluateAvailability];
 
 export function mayStart(facts: Facts): Verdict {
   const verdict = strongest(conditions, facts);

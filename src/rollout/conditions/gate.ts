@@ -3,7 +3,7 @@
 import type { GateState, NamedGate } from "#rollout/gates/contract.ts";
 import { type EvaluatedGate, evaluateGates, kindOf } from "#rollout/gates/registry.ts";
 import type { RolloutHead } from "#rollout/state.ts";
-import { type Condition, start } from "./condition.ts";
+import { type Condition, start, type Verdict } from "./condition.ts";
 
 /** A gate that has failed precedes those that wait, and all the timeout. It stops a last wave that soaks, too. */
 export const evaluateGate: Condition = ({ head, next, nowMs }) => {
@@ -15,8 +15,24 @@ export const evaluateGate: Condition = ({ head, next, nowMs }) => {
     const rollsBack = failed.rollsBack === true && { rollsBack: true as const };
     return { action: "stop", cause: "gate", reason, isOfImage: true, ...rollsBack };
   }
-  const pending = found.filter(({ verdict }) => verdict !== "pass");
-  if (pending.length === 0 || next.kind === "end") return start;
+  if (next.kind === "end") return start;
+  return waitOrStop(
+    found.filter(({ verdict, isDoubtful }) => verdict !== "pass" && isDoubtful !== true),
+    nowMs,
+  );
+};
+
+/** Of gates that have passed: a wave starts at a fresh reading that passes. Approvals and windows do not wait for it. */
+export const evaluateDoubt: Condition = ({ head, next, nowMs }) => {
+  if (next.kind !== "wave") return start;
+  return waitOrStop(
+    gatesAt(head, nowMs).filter(({ isDoubtful }) => isDoubtful === true),
+    nowMs,
+  );
+};
+
+function waitOrStop(pending: readonly EvaluatedGate[], nowMs: number): Verdict {
+  if (pending.length === 0) return start;
   const overdue = pending.find(({ endMs }) => nowMs >= endMs);
   if (overdue !== undefined) {
     const reason = `the gate timed out: ${labelled(overdue)}`;
@@ -28,7 +44,7 @@ export const evaluateGate: Condition = ({ head, next, nowMs }) => {
     asksPeople: true as const,
   };
   return { action: "wait", waitingFor: "gate", reason, untilMs, ...asksPeople };
-};
+}
 
 function gatesAt({ gateStatus, gates = [], wait }: RolloutHead, nowMs: number): EvaluatedGate[] {
   if (gateStatus === undefined) return [];
@@ -73,7 +89,11 @@ function dueMsOf(gate: NamedGate, { readAt }: GateState, since: string): number 
 export function gateSleepMs(head: RolloutHead, nowMs: number): number {
   const { wait } = head;
   const pending = new Set(
-    gatesAt(head, nowMs).flatMap(({ gate, verdict }) => (verdict === "pass" ? [] : gate.name)),
+    gatesAt(head, nowMs).flatMap(({ gate, verdict, isDoubtful, endMs }) => {
+      // While an approval is missing it has no end: each reading is a step in the journal of the run.
+      const isSlow = isDoubtful === true && nowMs >= endMs;
+      return verdict === "pass" || isSlow ? [] : gate.name;
+    }),
   );
   const times = dueGates(head).flatMap(({ gate, dueMs }) => {
     if (!pending.has(gate.name)) return [];

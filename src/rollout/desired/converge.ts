@@ -1,6 +1,7 @@
 /** Decides which drifted sentinels the reconciler brings back now, and by what rollout. Pure. */
 import type { RolloutRequest, RolloutStateName } from "#rollout/contract.ts";
-import type { NamedGate } from "#rollout/gates/contract.ts";
+import type { GateRow, NamedGate } from "#rollout/gates/contract.ts";
+import { gatesOf } from "#rollout/gates/registry.ts";
 import type { Policy } from "#rollout/policy-contract.ts";
 import { isUnderWay } from "#rollout/rules/transitions.ts";
 import type { Drift } from "./drift.ts";
@@ -88,13 +89,21 @@ const inherited = [
   "max_unavailable",
 ] as const satisfies (keyof Policy)[];
 
-/** Returns the request of the convergence. `former`: the completed rollout of the image; absent: there was none. */
-export function requestOf({ image, ids }: Plan, former: FormerRollout | undefined): RolloutRequest {
-  const request = { image, only: { ids }, reason: "they run another image than the desired one" };
+/**
+ * Returns the request of the convergence. `former`: the completed rollout of the image, whose gates it has as they
+ * were then; absent: there was none, and it has those of `rows`, the definitions, that are default.
+ */
+export function requestOf(
+  { image, ids }: Plan,
+  { former, rows }: { former: FormerRollout | undefined; rows: readonly GateRow[] },
+): RolloutRequest {
+  // Nobody is asked at night to confirm that a sentinel runs what was confirmed for it before.
+  const gates = (former?.gates ?? gatesOf({}, rows)).filter(({ kind }) => kind !== "pause");
+  const reason = "they run another image than the desired one";
+  // Also if there are none: else it would have the default ones.
+  const request = { image, only: { ids }, reason, gates };
   if (former === undefined) return request;
   const { policy, wavePercentages } = former;
-  // Nobody is asked at night to confirm that a sentinel runs what was confirmed for it before.
-  const gates = former.gates.filter(({ kind }) => kind !== "pause");
   const rules = inherited.flatMap((name) => {
     const rule = policy[name];
     return rule === undefined ? [] : [[name, rule] as const];
@@ -103,6 +112,5 @@ export function requestOf({ image, ids }: Plan, former: FormerRollout | undefine
     ...request,
     wave_percentages: wavePercentages,
     ...Object.fromEntries(rules),
-    ...(gates.length > 0 && { gates }),
   };
 }

@@ -19,6 +19,7 @@ import {
   rolloutServiceName,
 } from "#rollout/contract.ts";
 import type { Fleets } from "#rollout/fleets.ts";
+import type { GateTargets } from "#rollout/gates/kind.ts";
 import { rolloutObject } from "#rollout/internal.ts";
 import type { RowStore } from "#rollout/row-store.ts";
 import { isUnderWay } from "#rollout/rules/transitions.ts";
@@ -61,6 +62,7 @@ type ReconcilerParts = WatchParts & {
   store: Pick<DesiredStore, "compare" | "readImages">;
   pins: Pick<RowStore<Pin>, "add">;
   readPins: ReadPins;
+  readGateTargets: () => Promise<Pick<GateTargets, "rows">>;
   /** The key with which the gateway signs callers' names. */
   actorKey: Uint8Array;
 };
@@ -152,7 +154,7 @@ type Before = {
 };
 
 async function compareNow(
-  { fleets, store, readPins }: ReconcilerParts,
+  { fleets, store, readPins, readGateTargets }: ReconcilerParts,
   fleet: string,
   { state, rolloutId, isWatched, tries, heldOnce }: Before,
 ): Promise<Check | null> {
@@ -195,7 +197,12 @@ async function compareNow(
     tries: recordTries(tries, { drifts, plan, nowMs }),
     heldOnce: recordHeld(heldOnce, { drifts, ids: hold?.ids ?? [] }),
     ...(hold !== undefined && { hold }),
-    ...(plan !== undefined && { request: requestOf(plan, formers.get(plan.image)) }),
+    ...(plan !== undefined && {
+      request: requestOf(plan, {
+        former: formers.get(plan.image),
+        rows: (await readGateTargets()).rows,
+      }),
+    }),
   };
 }
 

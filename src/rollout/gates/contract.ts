@@ -3,7 +3,12 @@ import { z } from "zod";
 import { Reason } from "#rollout/values-contract.ts";
 import { ConditionText } from "./condition-text.ts";
 
-export type GateProblemCode = "unknown_check" | "check_off" | "gate_off" | "unknown_channel";
+export type GateProblemCode =
+  | "unknown_check"
+  | "check_off"
+  | "gate_off"
+  | "unknown_channel"
+  | "unknown_gate";
 
 const timeoutSeconds = z.int().min(10).max(86_400).default(600).meta({
   description: "The rollout pauses if the gate is still closed then.",
@@ -32,13 +37,14 @@ export const CheckGate = z.strictObject(checkFields).meta({
 });
 export type CheckGate = z.infer<typeof CheckGate>;
 
-const name = z
-  .string()
-  .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, {
-    error: "must be lower-case letters, digits and dashes, 63 at most",
-  })
-  .optional()
-  .meta({ description: "Default: the kind; `checks-2` for the second of a kind." });
+const GateName = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, {
+  error: "must be lower-case letters, digits and dashes, 63 at most",
+});
+const name = GateName.optional().meta({
+  description: "Default: the kind; `checks-2` for the second of a kind.",
+});
+
+const ChecksGate = z.strictObject({ kind: z.literal("checks"), name, ...checkFields });
 
 const intervalSeconds = z.int().min(5).max(3_600).default(30);
 
@@ -110,7 +116,7 @@ const PauseGate = z.strictObject({
 });
 
 export const Gate = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("checks"), name, ...checkFields }),
+  ChecksGate,
   PrometheusGate,
   WebhookGate,
   PauseGate,
@@ -126,19 +132,45 @@ const gateKinds = [
   "pause",
 ] as const satisfies readonly GateKindName[];
 
+const rowFields = {
+  id: GateName.meta({ description: "The gate's name, by which requests name it." }),
+  name: z.never({ error: "is the id here: leave it out" }).optional(),
+  default: z.boolean().default(false).meta({
+    description: "True: a gate of each rollout whose request has neither gate nor gates.",
+  }),
+};
+
+/** The row of a gate in the definitions. */
+export const GateRow = z.discriminatedUnion("kind", [
+  ChecksGate.safeExtend(rowFields),
+  PrometheusGate.safeExtend(rowFields),
+  WebhookGate.safeExtend(rowFields),
+  PauseGate.safeExtend(rowFields),
+]);
+export type GateRow = z.infer<typeof GateRow>;
+
+/** The number of gates that one rollout may have in `gates`. */
+export const mostGates = 10;
+
+const GateChoice = z.union([
+  GateName.meta({ description: "A gate of the definitions, by its id." }),
+  Gate,
+]);
+
 export const Gates = z
-  .array(Gate)
-  .min(1)
-  .max(10)
+  .array(GateChoice)
+  .max(mostGates)
   .refine(haveOwnNames, { error: "must not give two gates the same name" })
   .meta({
     title: "Gates",
-    description: "The next wave waits until each of these has passed.",
-    examples: [[{ kind: "checks", checks: ["liveness"], clean_runs: 3 }]],
+    description:
+      "The next wave waits until each of these has passed. Default: the rows of the definitions that are `default`; an empty list: none.",
+    examples: [["errors", { kind: "checks", checks: ["liveness"], clean_runs: 3 }]],
   });
+export type Gates = z.infer<typeof Gates>;
 
-function haveOwnNames(gates: readonly Gate[]): boolean {
-  const names = gates.flatMap(({ name }) => name ?? []);
+function haveOwnNames(gates: readonly (Gate | string)[]): boolean {
+  const names = gates.flatMap((gate) => (typeof gate === "string" ? gate : (gate.name ?? [])));
   return new Set(names).size === names.length;
 }
 
@@ -207,8 +239,6 @@ export type GateState = z.infer<typeof GateView> & {
   count: { all: number; pass: number; fail: number };
   /** The time of the last reading; absent: there was none. */
   readAt?: string;
-  /** The time of the last one that said something; one that is inconclusive does not count. */
-  countedAt?: string;
   /** Of the kind `checks`. */
   checks?: CheckState[];
   /** Of the kind `pause`: who has confirmed it. */

@@ -3,6 +3,7 @@ import type { ProblemError } from "#kernel/problem.ts";
 import type {
   CheckState,
   GateProblemCode,
+  GateRow,
   GateState,
   GateVerdict,
   NamedGate,
@@ -49,6 +50,8 @@ export type GateTargets = {
   whyOff: (check: string) => readonly string[];
   /** The ids of the channels of the kind webhook. */
   webhooks: readonly string[];
+  /** The gates of the definitions. */
+  rows: readonly GateRow[];
   hasPrometheus: boolean;
 };
 
@@ -80,12 +83,14 @@ export type Evaluation = {
   rollsBack?: true;
   /** True if people have to act, and so are notified. */
   asksPeople?: true;
+  /** True if it has passed, and lacks only a fresh reading that passes: nothing else waits for that. */
+  isDoubtful?: true;
 };
 
 export type GateKind<Row extends NamedGate> = {
   /** `always`: at every poll; `paced`: `pollMs` after the one before, however often is polled; `never`. */
   reads: "always" | "paced" | "never";
-  /** True if a gate that has passed is read on until the next wave starts, and once more after a Resume. */
+  /** True if a gate that has passed is read on until the next wave starts, and at least once after a Resume. */
   isKept: boolean;
   /** The time from the end of the wave to the first reading, and between two of them. */
   firstMs: (gate: Row) => number;

@@ -51,9 +51,12 @@ function evaluate({ count, fail_limit }: PrometheusGate, state: GateState): Eval
     const of = fail === 1 ? "a reading" : `${fail} readings`;
     return { verdict: "fail", reason: `${of} failed, the last with ${failed?.value}` };
   }
-  if (pass >= count) return { verdict: "pass", reason: `${pass} readings passed` };
-  const reason = `${pass} of ${count} readings passed${last === undefined ? "" : `, the last was ${last.value}`}`;
-  return { verdict: last?.verdict === "inconclusive" ? "inconclusive" : "pending", reason };
+  const isMet = pass >= count;
+  if (isMet && last?.verdict === "pass")
+    return { verdict: "pass", reason: `${pass} readings passed` };
+  const reason = `${isMet ? pass : `${pass} of ${count}`} readings passed${last === undefined ? "" : `, the last was ${last.value}`}`;
+  const verdict = last?.verdict === "inconclusive" ? "inconclusive" : "pending";
+  return { verdict, reason, ...(isMet && { isDoubtful: true as const }) };
 }
 
 /** Grades one answer. Any series that fails fails it; all have to pass. An answer that is none never passes. */

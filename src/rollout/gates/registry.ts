@@ -1,4 +1,6 @@
 /** The kinds of gates, and what all of them have in common. Pure. */
+import { ProblemError } from "#kernel/problem.ts";
+import { noSuch } from "#kernel/text.ts";
 import { toIso } from "#kernel/time.ts";
 import { checksGate } from "./checks.ts";
 import type {
@@ -6,8 +8,11 @@ import type {
   Gate,
   GateKindName,
   GateOf,
+  GateProblemCode,
+  GateRow,
   GateState,
   GateStatus,
+  Gates,
   NamedGate,
   WaveGates,
 } from "./contract.ts";
@@ -28,24 +33,35 @@ export function kindOf<Row extends NamedGate>(gate: Row): GateKind<Row> {
   return kinds[gate.kind] as unknown as GateKind<Row>;
 }
 
-/** The gates of a request: `gate` first. Each has a name of its own. */
-export function gatesOf({
-  gate,
-  gates = [],
-}: {
-  gate?: CheckGate | undefined;
-  gates?: readonly Gate[] | undefined;
-}): NamedGate[] {
-  const rows: Gate[] = [
+type GateRequest = { gate?: CheckGate | undefined; gates?: Gates | undefined };
+
+/**
+ * The gates of a request: `gate` first. Each has a name of its own. `rows`: the gates of the definitions, of which it
+ * has the default ones if it has neither `gate` nor `gates`. Throws 400 `unknown_gate`.
+ */
+export function gatesOf({ gate, gates }: GateRequest, rows: readonly GateRow[]): NamedGate[] {
+  const byDefault = gate === undefined ? rows.filter((row) => row.default).map(({ id }) => id) : [];
+  const chosen: Gate[] = [
     ...(gate === undefined ? [] : [{ kind: "checks", ...gate } as const]),
-    ...gates,
+    ...(gates ?? byDefault).map((one) => (typeof one === "string" ? gateOfRow(one, rows) : one)),
   ];
-  const taken = new Set(rows.flatMap(({ name }) => name ?? []));
-  return rows.map((row) => {
-    const name = row.name ?? freeName(row.kind, taken);
+  const taken = new Set(chosen.flatMap(({ name }) => name ?? []));
+  return chosen.map((one) => {
+    const name = one.name ?? freeName(one.kind, taken);
     taken.add(name);
-    return { ...row, name };
+    return { ...one, name };
   });
+}
+
+function gateOfRow(wanted: string, rows: readonly GateRow[]): NamedGate {
+  const row = rows.find(({ id }) => id === wanted);
+  if (row === undefined) {
+    const ids = rows.map(({ id }) => id);
+    const detail = noSuch("gate of the definitions", wanted, ids);
+    throw new ProblemError<GateProblemCode>({ status: 400, code: "unknown_gate", detail });
+  }
+  const { id, default: _, ...gate } = row;
+  return { ...gate, name: id };
 }
 
 /** The kind, or with the first number that no other gate has. */
@@ -81,7 +97,7 @@ function closeGate(gate: NamedGate, nowMs: number): GateState {
   return {
     name: gate.name,
     kind: gate.kind,
-    until: toIso(nowMs + gate.timeout_seconds * 1_000),
+    until: endOf(gate, nowMs),
     verdict: "pending",
     reason: "",
     readings: [],
@@ -90,12 +106,19 @@ function closeGate(gate: NamedGate, nowMs: number): GateState {
   };
 }
 
+function endOf({ timeout_seconds: seconds }: NamedGate, fromMs: number): string {
+  return toIso(fromMs + seconds * 1_000);
+}
+
 function withEvaluation(gate: NamedGate, state: GateState, nowMs: number): GateState {
   const { verdict, reason } = kindOf(gate).evaluate(gate, state, nowMs);
   return { ...state, verdict, reason };
 }
 
-/** The state with the confirmation of a gate; undefined: it has no gate of this name that waits for one. */
+/**
+ * The state with the confirmation of a gate; undefined: it has no gate of this name that waits for one. At the end of
+ * its time none does any more, whenever the conditions are polled next.
+ */
 export function withConfirmation(
   status: WaveGates,
   gates: readonly NamedGate[],
@@ -104,6 +127,7 @@ export function withConfirmation(
   const gate = gates.find((one) => one.name === name && one.kind === "pause");
   const state = status.gates.find((one) => one.name === name);
   if (gate === undefined || state === undefined || state.confirmed !== undefined) return undefined;
+  if (nowMs >= Date.parse(state.until)) return undefined;
   const confirmed = withEvaluation(gate, { ...state, confirmed: { by, at: toIso(nowMs) } }, nowMs);
   return { ...status, gates: status.gates.map((one) => (one === state ? confirmed : one)) };
 }
@@ -124,16 +148,13 @@ export function withGateReadings(
       const gate = gates.find(({ name }) => name === state.name);
       const found = foundOf.get(state.name) ?? null;
       if (gate === undefined || found === null) return state;
-      const readAt = toIso(atMs);
-      const counted = isConclusive(found) && { countedAt: readAt };
-      const read = { ...kindOf(gate).withFound(state, found), readAt, ...counted };
-      return withEvaluation(gate, read, atMs);
+      const read = { ...kindOf(gate).withFound(state, found), readAt: toIso(atMs) };
+      const next = withEvaluation(gate, read, atMs);
+      // One that was open has all its time again to pass anew.
+      const isLost = state.verdict === "pass" && next.verdict !== "pass";
+      return isLost ? { ...next, until: endOf(gate, atMs) } : next;
     }),
   };
-}
-
-function isConclusive(found: Found): boolean {
-  return !("reading" in found) || ["pass", "fail"].includes(found.reading.verdict);
 }
 
 /** `endMs`: when the rollout pauses if it has not passed by then. */
@@ -155,10 +176,10 @@ export function evaluateGates(
       return [{ ...evaluation, gate, endMs: untilMs }];
     }
     // One that was open takes a reading after a Resume, for which it has all its time again.
-    const endMs = Math.max(untilMs, Date.parse(resumedAt) + gate.timeout_seconds * 1_000);
-    const isStale = (state.countedAt ?? "") < resumedAt;
+    const endMs = Math.max(untilMs, Date.parse(endOf(gate, Date.parse(resumedAt))));
+    const isStale = (state.readAt ?? "") < resumedAt;
     const reason = "no reading has passed since the rollout was resumed";
-    const stale = { verdict: "pending", reason } as const;
+    const stale = { verdict: "pending", reason, isDoubtful: true } as const;
     return [{ ...(isStale ? stale : evaluation), gate, endMs }];
   });
 }
@@ -173,6 +194,6 @@ export function viewGates({ wave, since, gates }: WaveGates): GateStatus {
     checks: gates.flatMap(({ checks = [] }) => checks),
     gates: gates
       .filter(({ kind }) => kind !== "checks")
-      .map(({ count: _c, readAt: _r, countedAt: _a, checks: _s, confirmed: _f, ...view }) => view),
+      .map(({ count: _c, readAt: _r, checks: _s, confirmed: _f, ...view }) => view),
   };
 }

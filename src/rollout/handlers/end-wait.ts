@@ -213,7 +213,7 @@ async function confirm(
     throw illegalNow(
       "Approve",
       head.state,
-      `no gate ${cleanText(name, 63)} waits for a confirmation`,
+      `no gate ${cleanText(name, 63)} waits for a confirmation, or its time is over`,
     );
   }
   const { rollout_id: seenId = rolloutId, wave = currentWave + 1 } = seen;

@@ -23,6 +23,7 @@ import {
   type RolloutStatus,
 } from "#rollout/contract.ts";
 import type { CheckedImage, Fleets } from "#rollout/fleets.ts";
+import type { NamedGate } from "#rollout/gates/contract.ts";
 import type { GateTargets } from "#rollout/gates/kind.ts";
 import { gatesOf, requireGates } from "#rollout/gates/registry.ts";
 import {
@@ -45,7 +46,7 @@ import { findHindrances, type Promotions, reasonOfWait } from "./reason-of-wait.
 import { reviveRepair } from "./repair.ts";
 
 /** `after`: the fleets that have to have completed it; `lost`: those of them that the settings have no more. */
-type PinnedImage = CheckedImage & { after?: string[]; lost?: string[] };
+type PinnedImage = CheckedImage & { gates: NamedGate[]; after?: string[]; lost?: string[] };
 
 type ReadHistory = (request: HistoryRequest & { fleet: string }) => Promise<RolloutHistory>;
 
@@ -79,12 +80,11 @@ export function createPublicHandlers(parts: PublicParts) {
     async Rollout(ctx: ObjectSharedContext, request: RolloutRequest): Promise<RolloutStatus> {
       // Refused before the registry is called, so that a second Rollout fails at once.
       nextState("Rollout", await readHead(ctx));
-      const { image, ci, ...first } = await pin(ctx, parts, request);
+      const { image, ci, gates, ...first } = await pin(ctx, parts, request);
       requireCi(ci);
       const hindrances = await findHindrances(ctx, parts.promotions, { image, ...first });
       if (hindrances.length > 0) throw notPromoted(ctx.key, hindrances);
       const { policy } = policyOf(request);
-      const gates = gatesOf(request);
       const isChecked = policy === undefined || (await checkChoice(ctx, parts, policy));
       const decision = ctx.client(rolloutObject, ctx.key).begin({
         image,
@@ -129,9 +129,9 @@ export function createPublicHandlers(parts: PublicParts) {
 
     async Plan(ctx: ObjectSharedContext, request: RolloutRequest): Promise<RolloutPlan> {
       const isOpen = parts.readActor(ctx).isSigned === true;
-      const { image, ci = [], ...first } = await pin(ctx, parts, { ...request, isOpen });
+      const { image, ci = [], gates, ...first } = await pin(ctx, parts, { ...request, isOpen });
       const hindrances = await findHindrances(ctx, parts.promotions, { image, ...first });
-      const asked = { ...request, image, ci, hindrances };
+      const asked = { ...request, image, ci, gates, hindrances };
       return readNow(ctx, plan, () => planNow(parts, ctx.key, asked));
     },
 
@@ -148,7 +148,8 @@ export function createPublicHandlers(parts: PublicParts) {
 async function planNow(
   parts: PublicParts,
   key: string,
-  asked: RolloutRequest & Pick<RolloutPlan, "ci" | "hindrances">,
+  asked: Omit<RolloutRequest, "gates"> &
+    Pick<RolloutPlan, "ci" | "hindrances"> & { gates: NamedGate[] },
 ): Promise<RolloutPlan> {
   const { listFleet, policy: defaults } = parts.fleets.require(key);
   const reads = [listFleet(), parts.readWindows(key), parts.readPins(key)] as const;
@@ -164,11 +165,11 @@ async function planNow(
     ...warnOfPins(fleet, { pins: own, nowMs }),
   ];
   const found = { fleetSize: fleet.length, pins, warnings, windows, nowMs };
-  const planned = { ...asked, ...found, gates: gatesOf(asked), wavePercentages, policy };
+  const planned = { ...asked, ...found, wavePercentages, policy };
   return describePlan(planned, planRollout(fleet, planned));
 }
 
-function policyOf(request: RolloutRequest): Pick<StartRequest, "policy"> {
+function policyOf(request: Omit<RolloutRequest, "gates">): Pick<StartRequest, "policy"> {
   const policy = Policy.parse(request);
   return Object.keys(policy).length === 0 ? {} : { policy };
 }
@@ -195,7 +196,7 @@ async function checkChoice(
 
 type GatedImage = Pick<RolloutRequest, "gate" | "gates" | "image"> & { isOpen?: boolean };
 
-/** Refuses a gate that cannot open, before the registry is asked. Once: settings may differ at a replay. */
+/** Refuses a gate that cannot open, before the registry is asked. Once: settings and definitions may differ at a replay. */
 async function pin(
   ctx: ObjectSharedContext,
   { readGateTargets, fleets, promotions }: PublicParts,
@@ -203,13 +204,11 @@ async function pin(
 ): Promise<PinnedImage> {
   const resolve = async (): Promise<PinnedImage> => {
     const fleet = fleets.require(ctx.key);
-    const gates = gatesOf(request);
-    if (gates.length > 0) {
-      const hasPrometheus = fleet.prometheus !== undefined;
-      requireGates(gates, { ...(await readGateTargets()), hasPrometheus });
-    }
+    const targets = await readGateTargets();
+    const gates = gatesOf(request, targets.rows);
+    requireGates(gates, { ...targets, hasPrometheus: fleet.prometheus !== undefined });
     const first = await promotions.before(ctx.key);
-    const pinned = await fleet.resolveImage(image, isOpen);
+    const pinned = { ...(await fleet.resolveImage(image, isOpen)), gates };
     if (first.length === 0) return pinned;
     const { after = [], lost = [] } = Object.groupBy(first, (name) =>
       fleets.names.includes(name) ? "after" : "lost",

@@ -287,6 +287,7 @@ function toRollout(row: any): RolloutHistory["rollouts"][number] {
     policy: row.policy,
     ...(row.ci !== null && { ci: row.ci }),
     ...(gate_checks.length > 0 && { gate_checks }),
+    ...(row.gates !== null && { gates: row.gates }),
     ...(row.gate !== null && { gate: row.gate }),
     started_by: row.started_by,
     ...(row.ci_run !== null && { ci_run: row.ci_run }),

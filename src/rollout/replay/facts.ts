@@ -92,7 +92,7 @@ export function withPolicy(facts: ReplayFacts, requested: ReplayPolicy): PlayedP
   return {
     policy: played,
     wavePercentages,
-    gates: isSame ? recorded.gates : gatesOf({ gate, gates }),
+    gates: isSame ? recorded.gates : gatesOf({ gate, gates }, []),
   };
 }
 

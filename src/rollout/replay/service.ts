@@ -4,8 +4,9 @@ import { iface, implement } from "@restatedev/restate-sdk";
 import pLimit from "p-limit";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError, unkept } from "#kernel/restate.ts";
+import type { GateTargets } from "#rollout/gates/kind.ts";
 import { gatesOf } from "#rollout/gates/registry.ts";
-import { replayHandlers, replayName } from "./contract.ts";
+import { type ReplayPolicy, replayHandlers, replayName } from "./contract.ts";
 import { replay } from "./replay.ts";
 import type { createReadFacts } from "./store.ts";
 
@@ -28,7 +29,18 @@ const reading = databaseRead("replay-rollout", {
 /** A large fleet takes a second of the processor: others wait for their turn. */
 const turns = pLimit(1);
 
-export function createReplayService(readFacts: ReturnType<typeof createReadFacts>) {
+type Parts = {
+  readFacts: ReturnType<typeof createReadFacts>;
+  readGateTargets: () => Promise<Pick<GateTargets, "rows">>;
+};
+
+export function createReplayService({ readFacts, readGateTargets }: Parts) {
+  const play = async (id: string, requested: ReplayPolicy) => {
+    const { gate, gates, ...rest } = requested;
+    const isSame = gate === undefined && gates === undefined;
+    const chosen = isSame ? [] : gatesOf(requested, (await readGateTargets()).rows);
+    return replay(await readFacts(id, chosen), isSame ? rest : { ...rest, gates: chosen });
+  };
   return implement(rolloutReplay, {
     handlers: {
       Replay: (ctx, { rollout_id: id, policy }) =>
@@ -36,7 +48,7 @@ export function createReplayService(readFacts: ReturnType<typeof createReadFacts
           turns(async () => {
             // Its caller has an error by now, and those behind it wait.
             signal.throwIfAborted();
-            return replay(await readFacts(id, gatesOf(policy)), policy);
+            return play(id, policy);
           }),
         ),
     },

@@ -25,7 +25,10 @@ it("no replay is begun after its caller has an error", async () => {
   const first = Promise.withResolvers<ReturnType<typeof buildFacts>>();
   const readFacts = vi.fn(() => first.promise);
   const context = { run: (_: string, work: () => unknown) => work(), console: { warn: () => {} } };
-  const { service } = createReplayService(readFacts) as unknown as {
+  const { service } = createReplayService({
+    readFacts,
+    readGateTargets: async () => ({ rows: [] }),
+  }) as unknown as {
     service: { Replay: (of: typeof context, request: object) => Promise<unknown> };
   };
   const codeOf = (error: { status: number }) => error.status;

@@ -96,6 +96,7 @@ it.each([
   ["image", { image: "another:v1" }, {}],
   ["wave_percentages", { wave_percentages: [100] }, { VEDETTE_WAVES: "50,100" }],
   ["gate", { gate: { checks: ["a"] } }, { VEDETTE_GATE_CHECKS: "b" }],
+  ["gates", { gates: ["a"] }, { VEDETTE_GATES: "[]" }],
 ])("refuses %s in its options beside the input for it", async (field, options, over) => {
   const control = await startScriptedControl({ scenes: completing });
   const given = { VEDETTE_OPTIONS: JSON.stringify(options), ...over };
@@ -148,6 +149,26 @@ it.each([
 
   const bodies = control.callsOf("Rollout").map(({ body }) => body);
   expect(bodies).toEqual([{ image, gate: { checks: ["liveness"], timeout_seconds } }]);
+});
+
+it.each(['["errors", {"kind": "pause", "name": "sign-off"}]', "[]"])(
+  "requests the gates %s beside the gate of its checks",
+  async (gates) => {
+    const control = await startScriptedControl({ scenes: completing });
+
+    await runStep(control.url, { VEDETTE_GATES: gates, VEDETTE_GATE_CHECKS: "liveness" });
+
+    expect(control.callsOf("Rollout").map(({ body }) => body)).toEqual([
+      { image, gate: { checks: ["liveness"] }, gates: JSON.parse(gates) },
+    ]);
+  },
+);
+
+it.each(['{"kind": "pause"}', "errors", '"errors"'])("refuses the gates %s", async (gates) => {
+  const { output, code } = await runStep("http://127.0.0.1:1", { VEDETTE_GATES: gates });
+
+  expect(code).toBe(1);
+  expect(output).toContain("::error::gates is a JSON list such as");
 });
 
 it("ends with 0 and sets its outputs when the rollout completes", async () => {
@@ -329,8 +350,9 @@ it.each([
 
 describe("a step that runs again while its rollout is there", () => {
   const pinned = `${image}@sha256:0`;
-  const row = { rollout_id: "r-1", image: pinned, policy: {}, wave_percentages: [50, 100] };
-  const plan = { image: pinned, policy: { on_failure: "pause" }, gate: null };
+  const gates = [{ kind: "pause", name: "sign-off", timeout_seconds: 60 }];
+  const row = { rollout_id: "r-1", image: pinned, policy: {}, wave_percentages: [50, 100], gates };
+  const plan = { image: pinned, policy: { on_failure: "pause" }, gates };
   const ok = (body: unknown) => ({ status: 200, body });
   const there = (states: string[], over = {}) => ({
     before: states.map((state) => ({ state, image: pinned })),
@@ -382,7 +404,8 @@ describe("a step that runs again while its rollout is there", () => {
   it.each([
     ["of another image", { image: `${image}@sha256:1` }],
     ["with other waves", { wave_percentages: [100] }],
-    ["with another gate", { gate_checks: ["liveness"] }],
+    ["with another gate", { gates: [{ ...gates[0], timeout_seconds: 61 }] }],
+    ["without its gates", { gates: undefined }],
     ["with other options", { policy: { only: { regions: ["eu"] } } }],
     ["that has begun meanwhile", { rollout_id: "r-3" }],
   ])("is refused beside one %s", async (_, over) => {

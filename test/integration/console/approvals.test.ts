@@ -148,6 +148,39 @@ describe.skipIf(!hasBrowser)("a rollout with approvals", () => {
   });
 });
 
+describe.skipIf(!hasBrowser)("a gate that waits for a confirmation", () => {
+  it("is confirmed by a button beside its evidence, also by the starter, and not skipped", async () => {
+    const message = "look at the canaries";
+    const gates = [{ kind: "pause", name: "sign-off", message }];
+    const request = { image: image("v6"), wave_percentages: [50, 100], gates };
+    void console.program.callAs(tokenOf("cem"), "Rollout/send", request);
+    const rita = await openAs("rita");
+    const panel = rita.getByRole("region", { name: "Gate after wave 1" });
+    await panel.getByText(`waits for a confirmation: ${message}`).waitFor();
+    const offeredToReader = await buttons(rita);
+
+    const cem = await openAs("cem");
+    const confirm = cem.getByRole("button", { name: "Confirm sign-off…" });
+    await confirm.waitFor();
+    const offered = await buttons(cem);
+    const barriers = await findBarriers(cem);
+    await confirm.press("Enter");
+    const dialog = cem.getByRole("dialog");
+    const words = await dialog.textContent();
+    await cem.getByLabel("Reason (optional)").fill("they are fine");
+    await dialog.getByRole("button", { name: "Confirm" }).click();
+    await heading(cem, "Completed");
+    await cem.getByText("sign-off: they are fine").waitFor();
+
+    expect(offeredToReader).toEqual([]);
+    expect(offered).toContain("Cancel…");
+    expect(offered).not.toContain("Skip the wait…");
+    expect(barriers).toEqual([]);
+    expect(words).toContain(`sign-off waits for a confirmation: ${message}.`);
+    expect(words).toContain("So far: 5 sentinels succeeded, none failed.");
+  });
+});
+
 describe.skipIf(!hasBrowser)("an operator who may only read", () => {
   it("sees a rollout that waits, and is offered nothing that changes it", async () => {
     begin("v5", "every_wave");

@@ -125,6 +125,22 @@ describe("an apply", () => {
     expect((await listChecks()).map(({ id }) => id)).toContain("job");
   });
 
+  it("adds gates, which a rollout then names and a plan describes", async () => {
+    const rows = [{ id: "sign-off", kind: "pause" }];
+    const image = "registry.example.com/vedette/sentinel:v2";
+
+    const applied = await apply({ gates: rows });
+    const { body } = await program.post("vedette.v1.SentinelRolloutService/singleton/Plan", {
+      image,
+      gates: ["sign-off"],
+    });
+
+    expect(applied.body["changes"]).toContainEqual({
+      ...{ section: "gates", key: "sign-off", kind: "add" },
+    });
+    expect(body).toMatchObject({ gates: [{ kind: "pause", name: "sign-off" }] });
+  });
+
   it("is refused for a row that is not valid, and changes nothing", async () => {
     const { body: before } = await definitions("Show");
 

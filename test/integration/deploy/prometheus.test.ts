@@ -5,7 +5,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { stringify } from "yaml";
 import { runVedette } from "../../support/program/command.ts";
 import { startProgram } from "../../support/program/program.ts";
-import { hasPrograms } from "../../support/servers/programs.ts";
+import { findNewerTools } from "../../support/servers/newer-tools.ts";
+import { hasNeeded, hasPrograms } from "../../support/servers/programs.ts";
 import { promtool, startPrometheus } from "../../support/servers/prometheus.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -57,20 +58,31 @@ const ofRollout = [
   "Dependencies",
 ];
 
-describe.runIf(hasPrograms("promtool", "prometheus"))("deploy/prometheus/vedette.yml", () => {
-  it("does what its tests say", () => {
-    const { code, output } = promtool(["test", "rules", "vedette.test.yml"], import.meta.dirname);
+const { programs: newer } = await findNewerTools();
+
+describe.each([
+  { version: "installed", isThere: hasPrograms("promtool", "prometheus"), programs: "" },
+  {
+    version: "newer",
+    isThere: hasNeeded({ "Prometheus 3.5": newer !== undefined }),
+    programs: newer,
+  },
+])("deploy/prometheus/vedette.yml, $version", ({ isThere, programs }) => {
+  it.runIf(isThere)("does what its tests say", () => {
+    const { code, output } = promtool(["test", "rules", "vedette.test.yml"], {
+      ...{ cwd: import.meta.dirname, programs },
+    });
 
     expect(output).toContain("SUCCESS");
     expect(code).toBe(0);
   });
 
-  it("is loaded, and every panel of the dashboard is answered", async () => {
+  it.runIf(isThere)("is loaded, and every panel of the dashboard is answered", async () => {
     const program = await startProgram({ VEDETTE_FLEET__PROCESS__SIZE: "4" });
     onTestFinished(program.dispose);
     const rollout = ["rollout", "start", "registry.example.com/vedette/sentinel:v2", "--wait"];
     const { metrics = "" } = program.endpoints();
-    const prometheus = await startPrometheus(writeConfig(metrics), { everySeconds: 1 });
+    const prometheus = await startPrometheus(writeConfig(metrics), { everySeconds: 1, programs });
 
     const { code } = await runVedette(rollout, { VEDETTE_DATA_DIR: program.dataDir });
     const done = 'vedette:rollout_sentinels:done_ratio{job="vedette"} == 1';

@@ -126,7 +126,7 @@ describe("history", () => {
       ...entry(1, {}),
       shown: {
         ...nothingShown,
-        gates: gatesOf({ gate: { checks: ["b", "a"], clean_runs: 1, timeout_seconds: 60 } }),
+        gates: gatesOf({ gate: { checks: ["b", "a"], clean_runs: 1, timeout_seconds: 60 } }, []),
       },
     });
     await history.save("r-free", entry(1, {}));

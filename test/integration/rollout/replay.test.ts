@@ -165,7 +165,8 @@ it("a gate is played by the stored runs of its check", async () => {
 
   const facts = { database: bench.database, nowMs: () => Date.now() + 60_000 };
   const readRuns = createReadRuns(bench.database, { failedAtPercent: 0 });
-  const gates = gatesOf({ gate: { checks: ["liveness"], clean_runs: 1, timeout_seconds: 10 } });
+  const gate = { checks: ["liveness"], clean_runs: 1, timeout_seconds: 10 };
+  const gates = gatesOf({ gate }, []);
   const read = await createReadFacts({ ...facts, readRuns })(`${answer.body["rollout_id"]}`, gates);
 
   expect(runs.runs).toMatchObject([

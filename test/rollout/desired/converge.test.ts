@@ -6,6 +6,7 @@ import {
   recordTries,
   requestOf,
 } from "#rollout/desired/converge.ts";
+import { GateRow } from "#rollout/gates/contract.ts";
 import { gatesOf } from "#rollout/gates/registry.ts";
 
 const image = "registry.example.com/team/gateway:v2";
@@ -82,6 +83,13 @@ it("tries of a sentinel that has run its image for long are forgotten, of one th
   expect(recordTries(tries, { drifts: [], nowMs: 11 * minuteMs })).toEqual({});
 });
 
+const plan = { image, ids: ["a"] };
+const rows = [
+  { id: "checked", kind: "checks", checks: ["liveness"], default: true },
+  { id: "sign-off", kind: "pause", default: true },
+  { id: "other", kind: "pause" },
+].map((row) => GateRow.parse(row));
+
 it("the request has the rules of the rollout that brought the image, and none of its choices", () => {
   const former = {
     policy: {
@@ -91,13 +99,16 @@ it("the request has the rules of the rollout that brought the image, and none of
       approvals: "last_wave",
     } as const,
     wavePercentages: [50, 100],
-    gates: gatesOf({
-      gate: { checks: ["liveness"], clean_runs: 3, timeout_seconds: 600 },
-      gates: [{ kind: "pause", timeout_seconds: 600, on_timeout: "pause" }],
-    }),
+    gates: gatesOf(
+      {
+        gate: { checks: ["liveness"], clean_runs: 3, timeout_seconds: 600 },
+        gates: [{ kind: "pause", timeout_seconds: 600, on_timeout: "pause" }],
+      },
+      [],
+    ),
   };
 
-  const request = requestOf({ image, ids: ["a"] }, structuredClone(former) as never);
+  const request = requestOf(plan, { former: structuredClone(former) as never, rows });
 
   expect(request).toEqual({
     image,
@@ -108,4 +119,16 @@ it("the request has the rules of the rollout that brought the image, and none of
     max_unavailable: "5%",
     gates: [former.gates[0]],
   });
+});
+
+it("the request has no gate if that rollout had none, whatever is default by now", () => {
+  const former = { policy: {}, wavePercentages: [100], gates: [] };
+
+  expect(requestOf(plan, { former, rows }).gates).toEqual([]);
+});
+
+it("the request without such a rollout has the default gates of the definitions that ask nobody", () => {
+  const { gates } = requestOf(plan, { former: undefined, rows });
+
+  expect(gates).toMatchObject([{ kind: "checks", name: "checked" }]);
 });

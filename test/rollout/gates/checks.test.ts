@@ -13,6 +13,7 @@ const targets: GateTargets = {
   known: ["verify-key", "rate-limit", "liveness"],
   whyOff: (check) => missing[check] ?? [],
   webhooks: ["ci"],
+  rows: [],
   hasPrometheus: false,
 };
 

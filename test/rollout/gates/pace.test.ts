@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { Facts } from "#rollout/conditions/condition.ts";
-import { dueGates, evaluateGate, gateSleepMs } from "#rollout/conditions/gate.ts";
+import { mayStart } from "#rollout/conditions/decide.ts";
+import { dueGates, gateSleepMs } from "#rollout/conditions/gate.ts";
 import type { NamedGate, WaveGates } from "#rollout/gates/contract.ts";
 import { closeGates, withGateReadings } from "#rollout/gates/registry.ts";
+import type { RolloutHead } from "#rollout/state.ts";
 import { buildHead } from "../../support/rollout/rollout-builders.ts";
 
 const nowMs = Date.parse("2026-01-01T00:00:00.000Z");
@@ -15,6 +16,12 @@ const metrics: NamedGate = {
 
 const closed = (gate: NamedGate) =>
   buildHead({ gates: [gate], gateStatus: closeGates([gate], 1, nowMs) });
+
+const startAt = (head: RolloutHead, atMs: number) =>
+  mayStart({
+    ...{ head, next: { kind: "wave", index: 1 }, wave: undefined, nowMs: atMs, fleet: null },
+    windows: { now: { is_open: true } },
+  });
 
 const passedAt = (gate: NamedGate, atMs: number) => {
   const reading = { at: "", value: "", verdict: "pass" } as const;
@@ -61,9 +68,45 @@ describe("the readings of gates", () => {
     });
     const wait = { since: "", round: 1, resumedAt: new Date(resumedMs).toISOString() };
     const head = buildHead({ gates: [metrics], gateStatus: read, wait });
-    const next = { kind: "wave", index: 1 } as const;
-    const facts = { head, next, wave: 0, nowMs: resumedMs + 2_000, windows: [], fleet: null };
 
-    expect(evaluateGate(facts as unknown as Facts).action).toBe(action);
+    expect(startAt(head, resumedMs + 2_000)).toMatchObject({ action });
+  });
+});
+
+describe("a gate that has passed, and is inconclusive when it is read again", () => {
+  const lostMs = nowMs + 3_600_000;
+  const doubtful = (over: Parameters<typeof buildHead>[0] = {}) => {
+    const { gateStatus } = passedAt(metrics, nowMs);
+    const reading = { at: "", value: "no data", verdict: "inconclusive" } as const;
+    const read = withGateReadings(gateStatus as WaveGates, [metrics], {
+      readings: [{ name: "errors", found: { reading } }],
+      atMs: lostMs,
+    });
+    const wait = { since: "2026-01-01T00:00:00.000Z", round: 1 };
+    return buildHead({ gates: [metrics], gateStatus: read, wait, ...over });
+  };
+  const asksForApproval = { policy: { approvals: "every_wave" } } as const;
+
+  it("keeps the next wave waiting, and stops the rollout at the end of its time", () => {
+    expect(startAt(doubtful(), lostMs + 1)).toMatchObject({
+      ...{ action: "wait", waitingFor: "gate", untilMs: lostMs + 600_000 },
+      reason: "waits for the gate errors: 1 readings passed, the last was no data",
+    });
+    expect(startAt(doubtful(), lostMs + 600_000)).toMatchObject({ action: "stop", cause: "gate" });
+  });
+
+  it("does not take the place of an approval that is waited for, however long that takes", () => {
+    const head = doubtful(asksForApproval);
+
+    for (const atMs of [lostMs + 1, lostMs + 86_400_000]) {
+      expect(startAt(head, atMs)).toMatchObject({ action: "wait", waitingFor: "approval" });
+    }
+  });
+
+  it("is read at its own pace until its time is over, and then as seldom as others are polled", () => {
+    const head = doubtful(asksForApproval);
+
+    expect(gateSleepMs(head, lostMs)).toBe(30_000);
+    expect(gateSleepMs(head, lostMs + 600_000)).toBe(Number.POSITIVE_INFINITY);
   });
 });

@@ -37,13 +37,23 @@ describe("a gate that waits for a confirmation", () => {
     expect(judge(pauseGate(onTimeout), endMs)).toMatchObject(expected);
   });
 
-  it("opens once it is confirmed, also after its time", () => {
+  it("that was confirmed in its time is open, also when it is polled later", () => {
     const gate = pauseGate("rollback");
     const closed = closeGates([gate], 1, nowMs);
     const confirmed = withConfirmation(closed, [gate], { name: "sign-off", by: "ada", nowMs });
 
     expect(judge(gate, endMs, confirmed)).toEqual({ action: "start" });
     expect(confirmed?.gates[0]).toMatchObject({ verdict: "pass", reason: "confirmed by ada" });
+  });
+
+  it("is not confirmed after its time, as its end applies, however late it is polled", () => {
+    const gate = pauseGate("rollback");
+    const closed = closeGates([gate], 1, nowMs);
+    const confirmAt = (atMs: number) =>
+      withConfirmation(closed, [gate], { name: "sign-off", by: "ada", nowMs: atMs });
+
+    expect(confirmAt(endMs - 1)).toBeDefined();
+    expect(confirmAt(endMs)).toBeUndefined();
   });
 
   it("is not confirmed twice, nor under another name", () => {

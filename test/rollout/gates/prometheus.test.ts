@@ -113,8 +113,21 @@ describe("the readings of a gate", () => {
     [["fail", "pass"], "pending"],
     [["fail", "pass", "fail"], "fail"],
     [["fail", "pass", "fail", "pass"], "fail"],
+    [["pass", "pass", "inconclusive"], "inconclusive"],
+    [["pass", "pass", "inconclusive", "pass"], "pass"],
+    [["pass", "pass", "fail"], "pending"],
+    [["pass", "pass", "fail", "pass"], "pass"],
   ] as const)("%j are %s", (verdicts, expected) => {
     expect(stateAfter(...verdicts)?.verdict).toBe(expected);
+  });
+
+  it("that passed have all the time of the gate again once one does not", () => {
+    const of = (...verdicts: Reading["verdict"][]) =>
+      Date.parse(stateAfter(...verdicts)?.until ?? "");
+
+    expect(of("pass", "pass")).toBe(600_000);
+    expect(of("pass", "pass", "inconclusive", "inconclusive")).toBe(600_002);
+    expect(of("pass", "inconclusive")).toBe(600_000);
   });
 
   it("are kept up to ten, with the count of all", () => {
@@ -137,7 +150,7 @@ describe("a gate that measures", () => {
   });
 
   it("is refused without a Prometheus in the settings", () => {
-    const targets = { known: [], whyOff: () => [], webhooks: [], hasPrometheus: false };
+    const targets = { known: [], whyOff: () => [], webhooks: [], rows: [], hasPrometheus: false };
 
     expect(prometheusGate.refuse(parse({ pass: "< 1" }), targets)).toMatchObject({
       code: "gate_off",

@@ -40,7 +40,7 @@ const facade = createPublicHandlers({
   fleets: createFleets([aFleet()]),
   promotions: { before: async () => [], hasCompleted: async () => false },
   readActor: () => ({ by: "tester" }),
-  readGateTargets: async () => ({ known: [], whyOff: () => [] }),
+  readGateTargets: async () => ({ known: [], whyOff: () => [], rows: [] }),
 } as unknown as PublicParts);
 
 const killed = () => new TerminalError("killed", { errorCode: 409 });

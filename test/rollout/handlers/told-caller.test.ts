@@ -50,6 +50,7 @@ function handlersFor({ begun, signal = pending(), end = pending() }: Known) {
     },
     promotions: { before: async () => [] },
     readActor: () => ({ by: "tester" }),
+    readGateTargets: async () => ({ known: [], whyOff: () => [], webhooks: [], rows: [] }),
   } as unknown as PublicParts;
   return { ctx, handlers: createPublicHandlers(parts), noted, lost };
 }

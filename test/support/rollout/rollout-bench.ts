@@ -21,6 +21,7 @@ import { createReadGate, createReadRuns } from "#monitor/results/gate.ts";
 import { type RolloutHandlerName, singletonKey } from "#rollout/contract.ts";
 import { rolloutReconciler } from "#rollout/desired/reconciler.ts";
 import { type ResolveImage, requireOperator } from "#rollout/fleets.ts";
+import type { GateRow } from "#rollout/gates/contract.ts";
 import type { PrometheusServer } from "#rollout/gates/query-prometheus.ts";
 import { rolloutObject } from "#rollout/internal.ts";
 import { createReadDrift, createRolloutServices } from "#rollout/services.ts";
@@ -57,6 +58,8 @@ type BenchOptions = {
   operators?: Record<string, string[]>;
   /** The channels that gates may ask; their secret is `webhookSecret`. */
   webhooks?: ChannelOf<"webhook">[];
+  /** The gates of the definitions, as they are at each request; absent: none. */
+  gateRows?: () => GateRow[];
   /** Where gates measure; absent: nowhere. */
   prometheus?: PrometheusServer;
   /** The setting for drifted sentinels; absent: they are reported. */
@@ -166,6 +169,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
           known: ["verify-key", "rate-limit", "liveness"],
           whyOff: (check) => options.whyOff?.(check) ?? [],
           webhooks: (options.webhooks ?? []).map(({ id }) => id),
+          rows: options.gateRows?.() ?? [],
         }),
         gateTools: {
           readChecks: createReadGate(database, { failedAtPercent: 0 }),

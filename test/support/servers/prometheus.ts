@@ -1,4 +1,4 @@
-/** Debian's Prometheus and its promtool, the real ones. */
+/** Debian's Prometheus and its promtool, the real ones: installed, or of the directory `programs`. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -12,10 +12,18 @@ import { waitFor } from "../wait-for.ts";
 /** Runs promtool in a directory. */
 export function promtool(
   args: string[],
-  cwd: string,
-  input = "",
+  {
+    cwd,
+    input = "",
+    programs = "",
+  }: { cwd: string; input?: string; programs?: string | undefined },
 ): { code: number | null; output: string } {
-  const ran = spawnSync("promtool", args, { cwd, input, encoding: "utf8", timeout: childLimitMs });
+  const ran = spawnSync(path.join(programs, "promtool"), args, {
+    cwd,
+    input,
+    encoding: "utf8",
+    timeout: childLimitMs,
+  });
   return { code: ran.status, output: `${ran.stdout}${ran.stderr}` };
 }
 
@@ -25,7 +33,7 @@ export function promtool(
  */
 export async function startPrometheus(
   directory: string,
-  { everySeconds }: { everySeconds: number },
+  { everySeconds, programs = "" }: { everySeconds: number; programs?: string | undefined },
 ) {
   const file = path.join(directory, "prometheus.yml");
   const config = parse(readFileSync(file, "utf8"));
@@ -42,7 +50,7 @@ export async function startPrometheus(
   const address = `127.0.0.1:${await freePort()}`;
   const data = path.join(directory, "data");
   const args = ["--config.file", file, "--storage.tsdb.path", data];
-  run("prometheus", [...args, "--web.listen-address", address]);
+  run(path.join(programs, "prometheus"), [...args, "--web.listen-address", address]);
   await answers(`http://${address}/-/ready`);
   return {
     url: `http://${address}`,

@@ -5,7 +5,7 @@ import { duration, ms } from "#console/web/format.ts";
 import { counts, fleet, nowMs, rollout } from "#console/web/live.ts";
 import { Waiting } from "#console/web/parts/blocks.tsx";
 import { Time } from "#console/web/parts/time.tsx";
-import { Actions } from "#console/web/rollout/actions.tsx";
+import { Actions, ConfirmGate } from "#console/web/rollout/actions.tsx";
 import { EvidencePanel } from "#console/web/rollout/evidence.tsx";
 import { ApprovalsPanel, ChoicePanel, Facts } from "#console/web/rollout/facts.tsx";
 import { Failures } from "#console/web/rollout/failures.tsx";
@@ -34,7 +34,9 @@ function Shown({ rollout: now }: { rollout: LiveRollout }) {
       </Heading>
       <Failures failures={now.failures} hasLogs />
       {status.rollout_id !== null && <Facts rollout={now} />}
-      {status.gate !== undefined && <GatePanel gate={status.gate} isOpen={isRunning} />}
+      {status.gate !== undefined && (
+        <GatePanel gate={status.gate} status={status} isOpen={isRunning} />
+      )}
       {status.rollout_id === null ? <FirstSteps /> : <Parts rollout={now} />}
     </>
   );
@@ -84,8 +86,10 @@ function FirstSteps() {
   );
 }
 
-/** The state of the gate between two waves, check by check. */
-function GatePanel({ gate, isOpen }: { gate: GateStatus; isOpen: boolean }) {
+type GateProps = { gate: GateStatus; status: LiveRollout["status"]; isOpen: boolean };
+
+/** The state of the gates between two waves, check by check. */
+function GatePanel({ gate, status, isOpen }: GateProps) {
   const left = (Date.parse(gate.until) - nowMs.value) / 1_000;
   return (
     <section class="panel gate" aria-labelledby="gate-title">
@@ -109,15 +113,16 @@ function GatePanel({ gate, isOpen }: { gate: GateStatus; isOpen: boolean }) {
             )}
           </li>
         ))}
-        {gate.gates.map(({ name, verdict, reason, readings }) => (
-          <li key={name}>
-            {name}: {verdict}
-            <span class="reason">{reason}</span>
-            {readings.slice(-3).map((one) => (
-              <span key={one.at} class="quiet">
-                <Time iso={one.at} /> {one.verdict}: {one.value}
+        {gate.gates.map((one) => (
+          <li key={one.name}>
+            {one.name}: {one.verdict}
+            <span class="reason">{one.reason}</span>
+            {one.readings.slice(-3).map(({ at, verdict, value }) => (
+              <span key={at} class="quiet">
+                <Time iso={at} /> {verdict}: {value}
               </span>
             ))}
+            <ConfirmGate status={status} gate={one} />
           </li>
         ))}
       </ul>

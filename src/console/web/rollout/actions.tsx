@@ -7,7 +7,8 @@ import { ask, type Given, type Question } from "#console/web/parts/confirm.tsx";
 import { Link } from "#console/web/router.tsx";
 import { session } from "#console/web/session.ts";
 import type { Operation } from "#rollout/contract.ts";
-import { approveQuestion, hindranceOf, seenWave } from "./approval.ts";
+import type { GateStatus } from "#rollout/gates/contract.ts";
+import { approveQuestion, confirmQuestion, hindranceOf, seenWave } from "./approval.ts";
 import { type Offer, offersOf } from "./offers.ts";
 import {
   cancelQuestion,
@@ -93,7 +94,7 @@ function Approve({ rollout }: { rollout: LiveRollout }) {
         class="main"
         disabled={hindrance !== undefined}
         aria-describedby={hindrance === undefined ? undefined : "approve-hint"}
-        onClick={() => ask({ ...approveQuestion(rollout), run: approveSeen(rollout) })}
+        onClick={() => ask({ ...approveQuestion(rollout), run: approveSeen(rollout.status) })}
       >
         Approve…
       </button>
@@ -106,11 +107,33 @@ function Approve({ rollout }: { rollout: LiveRollout }) {
   );
 }
 
+type Status = LiveRollout["status"];
+
 /** Sends the wave as it was seen when the question was asked. */
-function approveSeen({ status }: LiveRollout) {
+function approveSeen(status: Status, gate: { gate?: string } = {}) {
   return ({ text }: Given) => {
     const reason = text.trim();
-    const given = { ...seenWave(status), ...(reason !== "" && { reason }) };
+    const given = { ...seenWave(status), ...gate, ...(reason !== "" && { reason }) };
     return order("Approve", status, given);
   };
+}
+
+type GateProps = { status: Status; gate: GateStatus["gates"][number] };
+
+/** The button that confirms a gate, for who may approve: the starter, too. Nothing for gates that nobody confirms. */
+export function ConfirmGate({ status, gate }: GateProps) {
+  const { value: signedIn } = session;
+  const isWaiting = status.state === "in_progress" && gate.verdict === "pending";
+  if (gate.kind !== "pause" || !isWaiting || signedIn == null || !may("approve")) return null;
+  if (!isOperatorOf(signedIn, chosenFleet.value)) return null;
+  const question = confirmQuestion(status, gate);
+  return (
+    <button
+      type="button"
+      class="main"
+      onClick={() => ask({ ...question, run: approveSeen(status, { gate: gate.name }) })}
+    >
+      Confirm {gate.name}…
+    </button>
+  );
 }

@@ -5,6 +5,7 @@ import { isAllowed } from "#console/web/may.ts";
 import { callerWords } from "#kernel/words.ts";
 import type { ApproveRequest } from "#rollout/calls-contract.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
+import type { GateStatus } from "#rollout/gates/contract.ts";
 import type { Approvals } from "#rollout/policy-contract.ts";
 import type { Words } from "./questions.ts";
 
@@ -36,6 +37,23 @@ export function approveQuestion(rollout: LiveRollout): Words {
     field: { label: "Reason (optional)", kind: "text", isOptional: true },
   };
 }
+
+/** `gate`: of the kind pause, with the words of its reason. */
+export function confirmQuestion(status: RolloutStatus, { name, reason }: Gate): Words {
+  return {
+    title: `Confirm the gate ${name}?`,
+    lines: [
+      `${name} ${reason}.`,
+      `Wave ${status.current_wave + 1} starts once nothing else keeps it waiting.`,
+      evidenceLine(status),
+    ],
+    verb: "Confirm",
+    isGrave: false,
+    field: { label: "Reason (optional)", kind: "text", isOptional: true },
+  };
+}
+
+type Gate = Pick<GateStatus["gates"][number], "name" | "reason">;
 
 function startLine({ status, waves }: LiveRollout): string {
   const wave = status.current_wave + 1;

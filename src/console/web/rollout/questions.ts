@@ -198,8 +198,13 @@ export function downOf({ standing = [] }: RolloutStatus): StandingPart | undefin
 }
 
 /** True if the rollout waits for something that an operator may skip: an approval has to be given. */
-export function isSkippable({ waiting_for: what }: RolloutStatus): boolean {
-  return what != null && what !== "approval";
+/** A Skip gives no approval, and no confirmation of a gate. */
+export function isSkippable({ waiting_for: what, gate }: RolloutStatus): boolean {
+  if (what !== "gate" || gate === undefined) return what != null && what !== "approval";
+  const isMissing = gate.checks.some(({ clean_runs, wanted_runs }) => clean_runs < wanted_runs);
+  return (
+    isMissing || gate.gates.some(({ kind, verdict }) => kind !== "pause" && verdict !== "pass")
+  );
 }
 
 export function skipLabel({ waiting_for: what }: RolloutStatus): string {

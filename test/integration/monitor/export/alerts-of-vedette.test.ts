@@ -47,7 +47,7 @@ describe.skipIf(!hasPrograms("prometheus", "promtool"))("the metrics of the prog
   it("are named as Prometheus wants it", async () => {
     const text = await (await fetch(new URL("/metrics", metricsUrl()))).text();
 
-    const { output } = promtool(["check", "metrics"], tempDir(), text);
+    const { output } = promtool(["check", "metrics"], { cwd: tempDir(), input: text });
 
     expect(output.split("\n").filter((line) => line.startsWith("vedette_check"))).toEqual([]);
   });

@@ -30,14 +30,14 @@ function writeExport(definitions: Definitions): string {
 }
 
 function testRules(directory: string) {
-  return promtool(["test", "rules", testsFile], directory);
+  return promtool(["test", "rules", testsFile], { cwd: directory });
 }
 
 describe.skipIf(!hasPrograms("promtool"))("before promtool", () => {
   it("the configuration with its rules is valid", () => {
     const directory = writeExport(defined);
 
-    const { code, output } = promtool(["check", "config", "prometheus.yml"], directory);
+    const { code, output } = promtool(["check", "config", "prometheus.yml"], { cwd: directory });
 
     expect(output).toContain("SUCCESS: 1 rule files found");
     expect(code).toBe(0);
@@ -47,7 +47,7 @@ describe.skipIf(!hasPrograms("promtool"))("before promtool", () => {
     const directory = writeExport(defined);
 
     const args = ["check", "rules", "--lint-fatal", rulesFile];
-    const { code, output } = promtool(args, directory);
+    const { code, output } = promtool(args, { cwd: directory });
 
     expect(output).not.toContain("FAILED");
     expect(code).toBe(0);
@@ -81,7 +81,9 @@ describe.skipIf(!hasPrograms("promtool"))("before promtool", () => {
       fc.property(arbitraryDefinitions, (definitions) => {
         const directory = writeExport(definitions);
 
-        const config = promtool(["check", "config", "--lint-fatal", "prometheus.yml"], directory);
+        const config = promtool(["check", "config", "--lint-fatal", "prometheus.yml"], {
+          cwd: directory,
+        });
         const tests = testRules(directory);
 
         expect(config.output).not.toContain("FAILED");

@@ -8,6 +8,7 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { RolloutHistory, RolloutStatus } from "#rollout/contract.ts";
+import { GateRow } from "#rollout/gates/contract.ts";
 import { createQueryPrometheus } from "#rollout/gates/query-prometheus.ts";
 import { modes } from "../../../support/replay.ts";
 import {
@@ -16,7 +17,8 @@ import {
   webhookSecret,
 } from "../../../support/rollout/rollout-bench.ts";
 import { imageV1, imageV2 } from "../../../support/rollout/rollout-builders.ts";
-import { hasPrograms } from "../../../support/servers/programs.ts";
+import { findNewerTools } from "../../../support/servers/newer-tools.ts";
+import { hasNeeded, hasPrograms } from "../../../support/servers/programs.ts";
 import { startPrometheus } from "../../../support/servers/prometheus.ts";
 import { tempDir } from "../../../support/temp-dir.ts";
 import { waitFor } from "../../../support/wait-for.ts";
@@ -54,7 +56,7 @@ const onV1 = (bench: RolloutBench) =>
   [...bench.fleet.running().values()].filter((image) => image === imageV1).length;
 
 /** A Prometheus that reads one number, which a test sets, each second. */
-async function measure() {
+async function measure(programs = "") {
   const shown = { errors: "0" };
   const url = await serve((_, response) => {
     response.setHeader("content-type", "text/plain; version=0.0.4");
@@ -64,7 +66,7 @@ async function measure() {
   const scrape = { job_name: "sentinels", static_configs: [{ targets: [new URL(url).host] }] };
   const config = { scrape_configs: [scrape], rule_files: [] };
   writeFileSync(path.join(directory, "prometheus.yml"), JSON.stringify(config));
-  const prometheus = await startPrometheus(directory, { everySeconds: 1 });
+  const prometheus = await startPrometheus(directory, { everySeconds: 1, programs });
   const scraped = async (value: string) => {
     const of = `errors{region="fra"} == ${value}`;
     await waitFor(async () => (await prometheus.query(of)).length === 1, {
@@ -85,9 +87,18 @@ const gate = {
   ...{ count: 1, interval_seconds: 5, timeout_seconds: 60 },
 };
 
-describe.skipIf(!hasPrograms("prometheus"))("a query", () => {
-  it("is answered by Debian's Prometheus with a vector, a number, nothing or a refusal", async () => {
-    const { url } = await measure();
+const { programs: newer } = await findNewerTools();
+
+describe.each([
+  { version: "installed", isThere: hasPrograms("prometheus"), programs: "" },
+  {
+    version: "newer",
+    isThere: hasNeeded({ "Prometheus 3.5": newer !== undefined }),
+    programs: newer,
+  },
+])("a query at Debian's Prometheus, $version", ({ isThere, programs }) => {
+  it.runIf(isThere)("is answered with a vector, a number, nothing or a refusal", async () => {
+    const { url } = await measure(programs);
     const query = createQueryPrometheus({ url, token: "" });
 
     expect(await query('errors{region="iad"}')).toEqual({
@@ -246,6 +257,41 @@ describe.each(modes)("a rollout with gates, $mode", ({ alwaysReplay }) => {
     expect([other.status, late.status, confirmed.status]).toEqual([409, 409, 200]);
     expect((await rollout).body).toMatchObject({ state: "completed", succeeded: 4 });
     expect((await bench.call("Status")).body).not.toHaveProperty("approved");
+  });
+
+  it("keeps a gate of the definitions as it was at its start, and is refused for a name of none", async () => {
+    let message = "look at the canaries";
+    const gateRows = () => [GateRow.parse({ id: "sign-off", kind: "pause", message })];
+    const bench = await startBench({ alwaysReplay, gateRows });
+    const unknown = await bench.call("Rollout", { ...halves, gates: ["sign-of"] });
+    const rollout = bench.call("Rollout", { ...halves, gates: ["sign-off"] });
+    await untilStatus(bench, (status) => status.waiting_for === "gate");
+
+    message = "something else";
+    const { reason } = await untilStatus(bench, (status) => status.waiting_for === "gate");
+    const confirmed = await bench.callAs("ben", "Approve", { gate: "sign-off" });
+
+    expect(unknown.status).toBe(400);
+    expect(JSON.stringify(unknown.body)).toContain("unknown_gate");
+    expect(JSON.stringify(unknown.body)).toContain("did you mean sign-off?");
+    expect(reason).toContain("sign-off: waits for a confirmation: look at the canaries");
+    expect(confirmed.status).toBe(200);
+    expect((await rollout).body).toMatchObject({ state: "completed" });
+  });
+
+  it("has the default gates of the definitions if it names none, as its plan says", async () => {
+    const row = { id: "sign-off", kind: "pause", timeout_seconds: 10, default: true };
+    const bench = await startBench({ alwaysReplay, gateRows: () => [GateRow.parse(row)] });
+
+    const plan = await bench.call("Plan", halves);
+    const without = await bench.call("Rollout", { ...halves, gates: [] });
+    const { body } = await bench.call("Rollout", { ...halves, image: imageV1 });
+
+    expect(plan.body["gates"]).toMatchObject([{ kind: "pause", name: "sign-off" }]);
+    expect(without.body).toMatchObject({ state: "completed" });
+    const { rollouts } = RolloutHistory.parse((await bench.call("History")).body);
+    expect(rollouts.map(({ gates }) => gates)).toEqual([plan.body["gates"], undefined]);
+    expect(body).toMatchObject({ state: "paused", cause: "gate", succeeded: 2 });
   });
 
   it("rolls back if nobody confirms in time and it says so, whatever on_failure is", async () => {

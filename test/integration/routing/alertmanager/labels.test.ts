@@ -14,10 +14,10 @@ import {
   output,
   startAlertmanagerOf,
 } from "../../../support/servers/alertmanager.ts";
-import { findNewerAlertmanager } from "../../../support/servers/newer-alertmanager.ts";
+import { findNewerTools } from "../../../support/servers/newer-tools.ts";
 import { tempDir } from "../../../support/temp-dir.ts";
 
-const { programs: newer, missing } = await findNewerAlertmanager();
+const { programs: newer, missing } = await findNewerTools();
 
 const names = [
   "service.name",
