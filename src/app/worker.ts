@@ -35,7 +35,7 @@ import type { ConsoleLinks } from "./console-links.ts";
 import { createCron } from "./cron.ts";
 import type { ProgramDefinitions } from "./definitions.ts";
 import { type RunningFleet, type RunningFleets, startFleets } from "./fleet.ts";
-import { findUnknownChannels } from "./fleets.ts";
+import { findUnknownChannels, prometheusOf } from "./fleets.ts";
 import { createResolveImage } from "./image-gate.ts";
 import type { Monitor } from "./monitor.ts";
 import type { Results } from "./results.ts";
@@ -242,7 +242,7 @@ function requireOperatorOf(fleets: readonly RunningFleet[], actor: Actor, name: 
 
 function toRolloutFleet(base: Base, one: RunningFleet): RolloutFleet {
   const { name, rollout, listing, deployTimeoutMs, operators } = one;
-  const { prometheus_url: url, prometheus_token: token } = rollout;
+  const prometheus = prometheusOf(rollout);
   return {
     name,
     listFleet: listing.list,
@@ -255,6 +255,6 @@ function toRolloutFleet(base: Base, one: RunningFleet): RolloutFleet {
     listMaxAgeMs: 3 * one.fleet.list_every_seconds * 1_000 + 300_000,
     deployTimeoutMs,
     operators,
-    ...(url !== "" && { prometheus: { url, token } }),
+    ...(prometheus !== undefined && { prometheus }),
   };
 }
