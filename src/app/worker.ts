@@ -6,6 +6,7 @@ import type { Config } from "#config.ts";
 import { keepCron, startCron } from "#cron/internal.ts";
 import type { Credentials } from "#embedded/contract.ts";
 import { publicIdentity } from "#embedded/credentials.ts";
+import { countersSourceOf } from "#fleet/config.ts";
 import { createSentinelService } from "#fleet/deploys/service.ts";
 import { createStartDeploys } from "#fleet/deploys/start.ts";
 import { createFleetService } from "#fleet/fleet-service.ts";
@@ -18,7 +19,7 @@ import { listening } from "#kernel/server.ts";
 import type { MissingOfJob } from "#monitor/rules/own-jobs.ts";
 import { defaultPolicy } from "#rollout/config.ts";
 import { type RolloutFleet, requireOperator } from "#rollout/fleets.ts";
-import type { GateTargets } from "#rollout/gates/kind.ts";
+import type { FleetTargets, GateTargets } from "#rollout/gates/kind.ts";
 import { rolloutObject } from "#rollout/internal.ts";
 import { createReadDrift, createRolloutServices } from "#rollout/services.ts";
 import { startAlertRoutes } from "#routing/incident/services.ts";
@@ -138,7 +139,7 @@ function identityKeys({ restate }: Config, credentials: Credentials): string[] {
 async function readGateTargets(
   { readDefinitions, whyOff }: Results,
   { readChannels }: Pick<ProgramDefinitions, "readChannels">,
-): Promise<Omit<GateTargets, "hasPrometheus">> {
+): Promise<Omit<GateTargets, keyof FleetTargets>> {
   const { apiChecks } = await readDefinitions();
   const channels = await readChannels();
   const checks = new Map(apiChecks.map((check) => [check.id, check]));
@@ -188,6 +189,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       findOrdered: store.findOrdered,
       readGateTargets: () => readGateTargets(results, parts.definitions),
       gateTools: { readChecks: results.readGate, askWebhook: parts.alerts.askWebhook },
+      readCounts: parts.readCounts,
       readRuns: results.readRuns,
       database,
       registry: base.registry,
@@ -256,5 +258,6 @@ function toRolloutFleet(base: Base, one: RunningFleet): RolloutFleet {
     deployTimeoutMs,
     operators,
     ...(prometheus !== undefined && { prometheus }),
+    hasCounters: countersSourceOf(one.fleet) !== "off",
   };
 }

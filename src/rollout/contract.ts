@@ -144,7 +144,16 @@ export function isLeftBehind({ down, failed_on_image: onImage }: StandingPart): 
 }
 
 /** Why a rollout is paused, in one word. */
-const pauseCauses = ["sentinels", "fleet", "gate", "budget", "operator", "version", "run"] as const;
+const pauseCauses = [
+  "sentinels",
+  "fleet",
+  "gate",
+  "comparison",
+  "budget",
+  "operator",
+  "version",
+  "run",
+] as const;
 export type PauseCause = (typeof pauseCauses)[number];
 
 const Outcome = z.enum(["completed", "cancelled", "rolled_back"]);

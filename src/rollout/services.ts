@@ -26,8 +26,9 @@ import {
 } from "#rollout/services/rows.ts";
 import { createWatch } from "#rollout/services/watch.ts";
 import { createWindowStore } from "#rollout/windows/store.ts";
+import { createCompareImages, type ReadCounts } from "./comparison/compare.ts";
 import { createFleets, type RolloutFleet } from "./fleets.ts";
-import type { GateTargets, GateTools } from "./gates/kind.ts";
+import type { FleetTargets, GateTargets, GateTools } from "./gates/kind.ts";
 import { createQueryPrometheus } from "./gates/query-prometheus.ts";
 import { exposeRollouts } from "./history/metrics.ts";
 import { createRolloutObject } from "./object.ts";
@@ -46,8 +47,10 @@ export type RolloutParts = {
   readMembers: (ids: readonly string[]) => Promise<FleetMember[]>;
   /** Reads past runs of checks, for replays. */
   readRuns: ReadRuns;
-  gateTools: Omit<GateTools, "queryPrometheus">;
-  readGateTargets: () => Promise<Omit<GateTargets, "hasPrometheus">>;
+  gateTools: Omit<GateTools, "queryPrometheus" | "compareImages">;
+  /** Reads what sentinels have counted in spans of minutes. */
+  readCounts: ReadCounts;
+  readGateTargets: () => Promise<Omit<GateTargets, keyof FleetTargets>>;
   orders: OrderStop;
   startDeploys: StartDeploys;
   findOrdered: FindOrdered;
@@ -72,6 +75,9 @@ export function createRolloutServices(parts: RolloutParts) {
     exposeRollouts(history, { fleets: fleets.names, registry: parts.registry });
     exposeDrift(parts.database, { fleets: fleets.names, registry: parts.registry });
   }
+  const { readCounts } = parts;
+  const { database } = parts;
+  const compareImages = createCompareImages({ database, readCounts, nowMs: Date.now });
   const readStrays = createReadStrays({ fleets, readSucceeded: history.readSucceeded });
   const windows = createWindowStore(parts.database);
   const pins = createPinStore(parts.database);
@@ -96,7 +102,8 @@ export function createRolloutServices(parts: RolloutParts) {
     createRunService((name) => {
       const fleet = fleets.get(name);
       const queryPrometheus = createQueryPrometheus(fleet.prometheus);
-      return { ...fleet, tools: { ...tools, queryPrometheus }, readStrays, readWindows };
+      const ownTools = { ...tools, queryPrometheus, compareImages };
+      return { ...fleet, tools: ownTools, readStrays, readWindows };
     }),
     createBatchService({
       readPinned: createReadPinned(readPins, parts.readMembers),

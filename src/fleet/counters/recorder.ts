@@ -23,9 +23,9 @@ const boundsEveryMinutes = 10;
 
 /** Of all workers one records a minute: the one that has read the minute before, as long as it runs. */
 export function startRecorder(parts: RecorderParts): { stop: () => Promise<void> } {
+  const attempt = createAttempt(parts);
   return startBackground(async (signal) => {
     let last: Reading | undefined;
-    let isFailing = false;
     while (!signal.aborted) {
       // A timer may fire a little early.
       await pause(minuteMs - (Date.now() % minuteMs) + 50, signal);
@@ -33,18 +33,28 @@ export function startRecorder(parts: RecorderParts): { stop: () => Promise<void>
       const isOurs = last?.at === at - minuteMs;
       if (!isOurs) await pause(deferMs, signal);
       if (signal.aborted) return;
-      try {
-        last = await recordMinute(parts, { at, before: isOurs ? last : undefined, signal });
-        if (isFailing) parts.log.info("counters of sentinels read again");
-        isFailing = false;
-      } catch (error) {
-        last = undefined;
-        if (!isFailing && !signal.aborted)
-          parts.log.warn({ detail: (error as Error).message }, "counters of sentinels not read");
-        isFailing = true;
-      }
+      last = await attempt({ at, before: isOurs ? last : undefined, signal });
     }
   });
+}
+
+/** Records a minute, and logs when minutes can no longer be recorded, and when they can again. */
+function createAttempt(parts: RecorderParts) {
+  let isFailing = false;
+  return async (minute: Minute): Promise<Reading | undefined> => {
+    try {
+      const reading = await recordMinute(parts, minute);
+      if (isFailing) parts.log.info("counters of sentinels read again");
+      isFailing = false;
+      return reading;
+    } catch (error) {
+      const detail = (error as Error).message;
+      const isNews = !isFailing && !minute.signal.aborted;
+      if (isNews) parts.log.warn({ detail }, "counters of sentinels not read");
+      isFailing = true;
+      return undefined;
+    }
+  };
 }
 
 /** `at`: Unix ms of the start of a minute. */

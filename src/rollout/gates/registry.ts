@@ -1,6 +1,7 @@
 /** The kinds of gates, and what all of them have in common. Pure. */
 import { toIso } from "#kernel/time.ts";
 import { checksGate } from "./checks.ts";
+import { compareGate, compareTimeoutMs } from "./compare.ts";
 import type {
   CheckGate,
   Gate,
@@ -21,7 +22,12 @@ const kinds: { [Kind in GateKindName]: GateKind<NamedGate & GateOf<Kind>> } = {
   prometheus: prometheusGate,
   webhook: webhookGate,
   pause: pauseGate,
+  compare: compareGate,
 };
+
+function timeoutMsOf(gate: NamedGate): number {
+  return gate.kind === "compare" ? compareTimeoutMs(gate) : gate.timeout_seconds * 1_000;
+}
 
 /** The parts of the gate's kind. */
 export function kindOf<Row extends NamedGate>(gate: Row): GateKind<Row> {
@@ -81,7 +87,7 @@ function closeGate(gate: NamedGate, nowMs: number): GateState {
   return {
     name: gate.name,
     kind: gate.kind,
-    until: toIso(nowMs + gate.timeout_seconds * 1_000),
+    until: toIso(nowMs + timeoutMsOf(gate)),
     verdict: "pending",
     reason: "",
     readings: [],
@@ -155,7 +161,7 @@ export function evaluateGates(
       return [{ ...evaluation, gate, endMs: untilMs }];
     }
     // One that was open takes a reading after a Resume, for which it has all its time again.
-    const endMs = Math.max(untilMs, Date.parse(resumedAt) + gate.timeout_seconds * 1_000);
+    const endMs = Math.max(untilMs, Date.parse(resumedAt) + timeoutMsOf(gate));
     const isStale = (state.countedAt ?? "") < resumedAt;
     const reason = "no reading has passed since the rollout was resumed";
     const stale = { verdict: "pending", reason } as const;

@@ -13,7 +13,7 @@ import {
   withoutAnyWait,
   withoutReason,
 } from "#rollout/conditions/wait.ts";
-import { withGateReadings } from "#rollout/gates/registry.ts";
+import { type GateReading, withGateReadings } from "#rollout/gates/registry.ts";
 import type { Advance, Instruction, Readings, Unhealthy } from "#rollout/internal.ts";
 import { nothingWords } from "#rollout/rules/describe-plan.ts";
 import { emptyOutcome, targetsOf } from "#rollout/rules/outcome.ts";
@@ -85,8 +85,18 @@ async function withReadings(
   const { gates: readings, strays, atMs } = look;
   const { gateStatus, gates = [] } = head;
   const read = gateStatus && withGateReadings(gateStatus, gates, { readings, atMs });
-  const checked = read === undefined ? head : { ...head, gateStatus: read };
+  const checked =
+    read === undefined ? head : { ...head, gateStatus: read, ...newLedgers(head, readings) };
   return strays === null ? checked : withStrays(ctx, checked, { strays, atMs });
+}
+
+function newLedgers({ ledgers = {} }: RolloutHead, readings: readonly GateReading[]) {
+  const found = readings.flatMap(({ name, found: one }) =>
+    one !== null && "ledger" in one && one.ledger !== undefined
+      ? [[name, one.ledger] as const]
+      : [],
+  );
+  return found.length > 0 && { ledgers: { ...ledgers, ...Object.fromEntries(found) } };
 }
 
 /** Starts what comes next, waits for it, or stops the rollout. */

@@ -23,7 +23,7 @@ import {
   type RolloutStatus,
 } from "#rollout/contract.ts";
 import type { CheckedImage, Fleets } from "#rollout/fleets.ts";
-import type { GateTargets } from "#rollout/gates/kind.ts";
+import type { FleetTargets, GateTargets } from "#rollout/gates/kind.ts";
 import { gatesOf, requireGates } from "#rollout/gates/registry.ts";
 import {
   type RunHandle,
@@ -54,7 +54,7 @@ export type PublicParts = {
   readHistory: ReadHistory;
   readWindows: ReadWindows;
   readPins: ReadPins;
-  readGateTargets: () => Promise<Omit<GateTargets, "hasPrometheus">>;
+  readGateTargets: () => Promise<Omit<GateTargets, keyof FleetTargets>>;
   promotions: Promotions;
   readActor: ReadActor;
 };
@@ -205,8 +205,9 @@ async function pin(
     const fleet = fleets.require(ctx.key);
     const gates = gatesOf(request);
     if (gates.length > 0) {
-      const hasPrometheus = fleet.prometheus !== undefined;
-      requireGates(gates, { ...(await readGateTargets()), hasPrometheus });
+      const { prometheus, hasCounters = false } = fleet;
+      const targets = { ...(await readGateTargets()), hasCounters };
+      requireGates(gates, { ...targets, hasPrometheus: prometheus !== undefined });
     }
     const first = await promotions.before(ctx.key);
     const pinned = await fleet.resolveImage(image, isOpen);

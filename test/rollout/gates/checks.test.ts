@@ -14,6 +14,7 @@ const targets: GateTargets = {
   whyOff: (check) => missing[check] ?? [],
   webhooks: ["ci"],
   hasPrometheus: false,
+  hasCounters: false,
 };
 
 function refusalOf(...checks: string[]) {

@@ -137,7 +137,13 @@ describe("a gate that measures", () => {
   });
 
   it("is refused without a Prometheus in the settings", () => {
-    const targets = { known: [], whyOff: () => [], webhooks: [], hasPrometheus: false };
+    const targets = {
+      known: [],
+      whyOff: () => [],
+      webhooks: [],
+      hasPrometheus: false,
+      hasCounters: false,
+    };
 
     expect(prometheusGate.refuse(parse({ pass: "< 1" }), targets)).toMatchObject({
       code: "gate_off",

@@ -65,7 +65,13 @@ describe("a question", () => {
       channel: "https://evil.example",
       ...times,
     } as const;
-    const targets = { known: [], whyOff: () => [], webhooks: ["ci"], hasPrometheus: true };
+    const targets = {
+      known: [],
+      whyOff: () => [],
+      webhooks: ["ci"],
+      hasPrometheus: true,
+      hasCounters: false,
+    };
 
     expect(webhookGate.refuse(gate, targets)).toMatchObject({ code: "unknown_channel" });
     expect(webhookGate.refuse({ ...gate, channel: "ci" }, targets)).toBeUndefined();

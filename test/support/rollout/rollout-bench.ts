@@ -2,6 +2,7 @@
 import { type Context, service } from "@restatedev/restate-sdk";
 import { createAskWebhook } from "#alerts/channels/ask-webhook.ts";
 import type { ChannelOf } from "#alerts/rows/contract.ts";
+import { createCountStore } from "#fleet/counters/store.ts";
 import type { StartDeploys } from "#fleet/deploys/contract.ts";
 import { createDeployer } from "#fleet/deploys/deployer.ts";
 import { createSentinelService, type Deploying } from "#fleet/deploys/service.ts";
@@ -167,6 +168,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
           whyOff: (check) => options.whyOff?.(check) ?? [],
           webhooks: (options.webhooks ?? []).map(({ id }) => id),
         }),
+        readCounts: createCountStore(database).read,
         gateTools: {
           readChecks: createReadGate(database, { failedAtPercent: 0 }),
           askWebhook: createAskWebhook({
