@@ -26,8 +26,8 @@ import {
 } from "#rollout/services/rows.ts";
 import { createWatch } from "#rollout/services/watch.ts";
 import { createWindowStore } from "#rollout/windows/store.ts";
-import { createCompareImages, type ReadCounts } from "./comparison/compare.ts";
 import { createFleets, type RolloutFleet } from "./fleets.ts";
+import { createCompareImages, type ReadCounts } from "./gates/compare-images.ts";
 import type { FleetTargets, GateTargets, GateTools } from "./gates/kind.ts";
 import { createQueryPrometheus } from "./gates/query-prometheus.ts";
 import { exposeRollouts } from "./history/metrics.ts";

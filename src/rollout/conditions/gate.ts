@@ -1,6 +1,7 @@
 /** The gates between two waves: whether all of them allow the next one. Pure. */
-import type { WaveCompared } from "#rollout/comparison/compare.ts";
+
 import type { PauseCause } from "#rollout/contract.ts";
+import type { WaveCompared } from "#rollout/gates/compare-images.ts";
 import type { GateOf, GateState, NamedGate } from "#rollout/gates/contract.ts";
 import { type EvaluatedGate, evaluateGates, kindOf } from "#rollout/gates/registry.ts";
 import type { RolloutHead } from "#rollout/state.ts";

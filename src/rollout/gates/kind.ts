@@ -1,7 +1,7 @@
 /** The parts that each kind of gate has. All are pure but for `read`, which runs in a step of the run. */
 import type { ProblemError } from "#kernel/problem.ts";
-import type { CompareImages, WaveCompared } from "#rollout/comparison/compare.ts";
 import type { Ledger } from "#rollout/comparison/contract.ts";
+import type { CompareImages, WaveCompared } from "./compare-images.ts";
 import type {
   CheckState,
   Comparison,

@@ -3,10 +3,10 @@ import type { Labels } from "#fleet/contract.ts";
 import type { Database } from "#kernel/database.ts";
 import { toIso } from "#kernel/time.ts";
 import { selectorOf } from "#rollout/choice/leave-out.ts";
-import type { Comparison } from "#rollout/gates/contract.ts";
-import type { History, Ledger, Readings, Verdict } from "./contract.ts";
-import { baseMinutes, pastMinutes } from "./defaults.ts";
-import { evaluate } from "./evaluate.ts";
+import type { History, Ledger, Readings, Verdict } from "#rollout/comparison/contract.ts";
+import { baseMinutes, pastMinutes } from "#rollout/comparison/defaults.ts";
+import { evaluate } from "#rollout/comparison/evaluate.ts";
+import type { Comparison } from "./contract.ts";
 
 /** Times are Unix ms. `looks`: as the last comparison of this wave had them. */
 export type WaveCompared = {
