@@ -6,6 +6,7 @@ import { counts, fleet, nowMs, rollout } from "#console/web/live.ts";
 import { Waiting } from "#console/web/parts/blocks.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import { Actions } from "#console/web/rollout/actions.tsx";
+import { LazyComparison } from "#console/web/rollout/comparison-lazy.tsx";
 import { EvidencePanel } from "#console/web/rollout/evidence.tsx";
 import { ApprovalsPanel, ChoicePanel, Facts } from "#console/web/rollout/facts.tsx";
 import { Failures } from "#console/web/rollout/failures.tsx";
@@ -109,7 +110,7 @@ function GatePanel({ gate, isOpen }: { gate: GateStatus; isOpen: boolean }) {
             )}
           </li>
         ))}
-        {gate.gates.map(({ name, verdict, reason, readings }) => (
+        {gate.gates.map(({ name, verdict, reason, readings, comparison }) => (
           <li key={name}>
             {name}: {verdict}
             <span class="reason">{reason}</span>
@@ -118,6 +119,7 @@ function GatePanel({ gate, isOpen }: { gate: GateStatus; isOpen: boolean }) {
                 <Time iso={one.at} /> {one.verdict}: {one.value}
               </span>
             ))}
+            {comparison !== undefined && <LazyComparison comparison={comparison} />}
           </li>
         ))}
       </ul>
