@@ -69,7 +69,7 @@ export function parseMetrics(text: string): Counters | undefined {
 }
 
 /** The bound of a fleet that counts slow requests itself. */
-export const ownBound = 0;
+const ownBound = 0;
 
 /** One minute of a fleet. */
 export type CountedMinute = {

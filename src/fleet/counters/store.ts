@@ -10,10 +10,10 @@ const unpack = promisify(zstdDecompress);
 export const minuteMs = 60_000;
 
 /** The counts of one sentinel in each minute; NaN: not reported. */
-export type SentinelMinutes = Record<"requests" | "errors" | "slow" | "restarts", Float64Array>;
+type SentinelMinutes = Record<"requests" | "errors" | "slow" | "restarts", Float64Array>;
 
 /** Times are Unix ms of the start of a minute; `to` is not part of it. */
-export type Span = { from: number; to: number };
+type Span = { from: number; to: number };
 
 /** `boundAt`: slow requests are those above the bound of the first minute that is stored from then on. */
 export type CountsWanted = { ids: readonly string[]; spans: readonly Span[]; boundAt: number };

@@ -21,7 +21,7 @@ export type WaveCompared = {
 
 type WaveOfRollout = { rolloutId: string; fleet: string; wave: number; waves: number };
 
-export type Compared = { comparison: Comparison; reason: string; ledger: Ledger };
+type Compared = { comparison: Comparison; reason: string; ledger: Ledger };
 
 /** Throws if the database does not answer. */
 export type CompareImages = (of: WaveOfRollout, wave: WaveCompared) => Promise<Compared>;
