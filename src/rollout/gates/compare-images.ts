@@ -52,16 +52,18 @@ export function createCompareImages({ database, readCounts, nowMs }: Parts): Com
     const { members, isChosen } = chooseMembers(rows, wave, compared.canaryLabels);
     const start = floorMinute(compared.startedMs);
     const settled = floorMinute(compared.settledMs);
+    const before = minutesBefore(members);
     const counts = await readCounts(fleet, {
       ids: members.map(({ id }) => id),
       spans: [
-        { from: start - pastMinutes * minuteMs, to: start },
+        { from: start - before * minuteMs, to: start },
         { from: settled, to: Math.max(settled, now) },
       ],
       boundAt: start - baseMinutes * minuteMs,
     });
     const past = counts.first === undefined ? 0 : Math.max(0, (start - counts.first) / minuteMs);
-    const history = toHistory({ members, counts: counts.sentinels, past, wave, waves }, compared);
+    const sentinels = counts.sentinels.map((one) => withoutFirst(one, before - past));
+    const history = toHistory({ members, counts: sentinels, past, wave, waves }, compared);
     const verdict = evaluate(history, now);
     return describe(isChosen ? ofChosen(verdict, compared.ledger) : verdict, {
       ...{ history, past, now, isChosen },
@@ -107,6 +109,17 @@ export function chooseMembers(
   return { members: isChosen ? known : drawn, isChosen };
 }
 
+/** A large fleet has enough draws without earlier hours, and four of them take it a second. */
+function minutesBefore(members: readonly ComparedMember[]): number {
+  const drawn = members.filter(({ isNew }) => isNew).length;
+  return members.length > 2_000 && drawn >= 3 ? baseMinutes : pastMinutes;
+}
+
+function withoutFirst({ requests, errors, slow, restarts }: Readings, minutes: number): Readings {
+  const cut = (series: Float64Array) => series.subarray(minutes);
+  return { requests: cut(requests), errors: cut(errors), slow: cut(slow), restarts: cut(restarts) };
+}
+
 type Read = {
   members: readonly ComparedMember[];
   counts: readonly Readings[];
@@ -125,7 +138,6 @@ function toHistory(
   { settledMs, minutes, ledger }: WaveCompared,
 ): History {
   const settled = floorMinute(settledMs);
-  const cut = (series: Float64Array) => series.subarray(pastMinutes - past);
   return {
     first_minute: settled - past * minuteMs,
     ...(ledger !== undefined && { ledger }),
@@ -137,12 +149,8 @@ function toHistory(
       })),
     },
     sentinels: members.map(({ id, region, isNew }, i) => {
-      const { requests, errors, slow, restarts } = counts[i] as Readings;
-      return {
-        ...{ id, region, updated_at: isNew ? settledMs : null },
-        ...{ requests: cut(requests), errors: cut(errors) },
-        ...{ slow: cut(slow), restarts: cut(restarts) },
-      };
+      const readings = counts[i] as Readings;
+      return { id, region, updated_at: isNew ? settledMs : null, ...readings };
     }),
   };
 }
@@ -187,21 +195,29 @@ type Point = Comparison["points"][number];
 
 /** Both sides since the wave's end. */
 function toPoints({ sentinels, first_minute: first }: History, past: number): Point[] {
-  const length = Math.max(0, ...sentinels.map(({ requests }) => requests.length - past));
+  const length =
+    sentinels.reduce((most, { requests }) => Math.max(most, requests.length), 0) - past;
   const stride = Math.max(1, Math.ceil(length / mostPoints));
-  return Array.from({ length: Math.ceil(length / stride) }, (_, n) => {
-    const from = past + n * stride;
-    const side = (isNew: boolean): Point["new"] => {
-      const ofSide = sentinels.filter(({ updated_at }) => (updated_at !== null) === isNew);
-      const sum = (name: "requests" | "errors" | "slow") =>
-        ofSide.reduce((all, one) => all + sumOf(one[name].subarray(from, from + stride)), 0);
-      return [sum("requests"), sum("errors"), sum("slow")];
-    };
-    return { at: toIso(first + from * minuteMs), new: side(true), old: side(false) };
+  const points = Array.from({ length: Math.max(0, Math.ceil(length / stride)) }, (_, n): Point => {
+    const at = toIso(first + (past + n * stride) * minuteMs);
+    return { at, new: [0, 0, 0], old: [0, 0, 0] };
   });
+  for (const one of sentinels) {
+    const side = one.updated_at === null ? "old" : "new";
+    for (const [n, point] of points.entries()) {
+      const from = past + n * stride;
+      addMinutes(point[side], one, { from, to: from + stride });
+    }
+  }
+  return points;
 }
 
-/** Without minutes that were not reported. */
-function sumOf(values: Float64Array): number {
-  return values.reduce((sum, value) => (Number.isNaN(value) ? sum : sum + value), 0);
+/** Adds minutes to a side, but for those that were not reported. */
+function addMinutes(side: Point["new"], one: Readings, { from, to }: Span): void {
+  const end = Math.min(to, one.requests.length);
+  for (let minute = from; minute < end; minute += 1) {
+    side[0] += one.requests[minute] || 0;
+    side[1] += one.errors[minute] || 0;
+    side[2] += one.slow[minute] || 0;
+  }
 }
