@@ -33,7 +33,7 @@ export function ComparisonView({ comparison }: ComparisonProps) {
           <Sides name="Slow requests" points={points} at={2} />
         </>
       )}
-      {looks.length > 0 && <EvidenceChart looks={looks} threshold={threshold} />}
+      {looks.length > 0 && points.length > 0 && <EvidenceChart {...{ looks, threshold, points }} />}
     </div>
   );
 }
@@ -76,10 +76,15 @@ function Sides({ name, points, at }: { name: string; points: Points; at: 1 | 2 }
   );
 }
 
-function EvidenceChart({ looks, threshold }: Pick<Comparison, "looks" | "threshold">) {
-  const times = looks.map(({ at }) => Date.parse(at) / 1_000);
+type Evidence = Pick<Comparison, "looks" | "threshold" | "points">;
+
+/** The evidence of a look stays until another one changes it. */
+function EvidenceChart({ looks, threshold, points }: Evidence) {
+  const times = points.map(({ at }) => Date.parse(at) / 1_000);
+  const totalAt = (time: number) =>
+    looks.findLast(({ at }) => Date.parse(at) / 1_000 <= time + 60)?.total ?? 0;
   // Evidence may have a hundred digits: from twice the threshold on it makes no difference.
-  const values = looks.map(({ total }) => Math.min(2 * threshold, Number(short(total))));
+  const values = times.map((time) => Math.min(2 * threshold, Number(short(totalAt(time)))));
   return (
     <>
       <h3>Evidence that the new image is worse</h3>
@@ -87,8 +92,15 @@ function EvidenceChart({ looks, threshold }: Pick<Comparison, "looks" | "thresho
         description={`The evidence that the new image is worse; the rollout stops at ${threshold}.`}
         times={times}
         span={spanOf(times)}
-        lines={[{ label: "evidence", colour: "--bad-fill", values }]}
-        thresholds={[{ label: `stops at ${threshold}`, value: threshold, colour: "--warn-fill" }]}
+        lines={[
+          { label: "evidence", colour: "--bad-fill", values },
+          {
+            label: "the rollout stops",
+            colour: "--warn-fill",
+            values: times.map(() => threshold),
+            dash: [6, 4],
+          },
+        ]}
         unit={counts}
       />
     </>
