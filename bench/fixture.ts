@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { startPostgres } from "#embedded/postgres.ts";
 import { startRestate } from "#embedded/restate.ts";
+import { createCountStore } from "#fleet/counters/store.ts";
 import { createDeployer, type Deployer } from "#fleet/deploys/deployer.ts";
 import { createSentinelService } from "#fleet/deploys/service.ts";
 import { createStartDeploys } from "#fleet/deploys/start.ts";
@@ -147,6 +148,7 @@ async function startServers(
         findOrdered: store.findOrdered,
         startDeploys: createStartDeploys(fleets),
         readGateTargets: async () => ({ known: [], whyOff: () => [], webhooks: [], rows: [] }),
+        readCounts: createCountStore(database).read,
         gateTools: { readChecks: async () => [], askWebhook: async () => ({ error: "none" }) },
         readRuns: async (_, { untilMs }) => ({ runs: [], untilMs }),
         database,

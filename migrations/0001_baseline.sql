@@ -200,6 +200,21 @@ CREATE TABLE fleet_drift (
 
 CREATE INDEX fleet_drift_by_fleet ON fleet_drift (fleet);
 
+-- The requests of a fleet's sentinels in each minute of the last two days, for gates that compare two images.
+CREATE TABLE sentinel_counts (
+  fleet    text NOT NULL,
+  -- Its start. A row without counts is a minute that a process has claimed and has not read.
+  minute   timestamptz NOT NULL,
+  -- Bounds of slow requests in seconds, and how many requests of the fleet took no longer than others, too.
+  bounds   double precision[],
+  requests double precision,
+  latency  jsonb,
+  -- Compressed: the ids, and the counts of each (src/fleet/counters/store.ts).
+  members  bytea,
+  counts   bytea,
+  PRIMARY KEY (fleet, minute)
+);
+
 -- Which fleet takes an image only after which other one has completed it.
 CREATE TABLE rollout_promotions (
   id       text PRIMARY KEY,

@@ -1,6 +1,10 @@
 /** Wires the fleets: each one's driver and list, and how its sentinels are deployed. */
 import path from "node:path";
-import { defaultFleet } from "#fleet/contract.ts";
+import { countersSourceOf } from "#fleet/config.ts";
+import { defaultFleet, qualifiedId } from "#fleet/contract.ts";
+import { createReadByQueries } from "#fleet/counters/prometheus.ts";
+import { type ReadCounters, startRecorder } from "#fleet/counters/recorder.ts";
+import { type CountStore, createCountStore } from "#fleet/counters/store.ts";
 import { createDeployer } from "#fleet/deploys/deployer.ts";
 import type { Deploying } from "#fleet/deploys/service.ts";
 import type { Driver } from "#fleet/drivers/driver.ts";
@@ -17,8 +21,9 @@ import { inTime } from "#kernel/async.ts";
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
 import { createFindCredential, type UselessEntry } from "#registry/credentials.ts";
+import { createQueryByLabel } from "#rollout/gates/query-prometheus.ts";
 import type { Base } from "./base.ts";
-import { type Fleet, type FleetWithLogins, fleetsOf } from "./fleets.ts";
+import { type Fleet, type FleetWithLogins, fleetsOf, prometheusOf } from "./fleets.ts";
 import { startSentinelKey } from "./own-keys.ts";
 import type { Stops } from "./stops.ts";
 
@@ -29,6 +34,7 @@ export type RunningFleet = FleetWithLogins & Deploying & { listing: FleetListing
 
 export type RunningFleets = {
   store: FleetStore;
+  readCounts: CountStore["read"];
   fleets: RunningFleet[];
   /** Resolves once every fleet that answers at once has been listed. */
   listed: Promise<unknown>;
@@ -48,6 +54,7 @@ export async function startFleets(base: Base, parts: FleetParts): Promise<Runnin
   const { database, stops } = parts;
   const logs = createLogStore(database);
   const store = createFleetStore(database);
+  const counts = createCountStore(database);
   const settings = fleetsOf(config);
   const names = settings.map(({ name }) => name);
   exposeMembers(database, { fleets: names, registry });
@@ -74,6 +81,11 @@ export async function startFleets(base: Base, parts: FleetParts): Promise<Runnin
       deployTimeoutMs: one.fleet.deploy_timeout_seconds * 1_000,
     };
     fleets.push(running);
+    const read = countersOf(one, driver);
+    if (read !== undefined) {
+      const recorder = startRecorder({ fleet: one.name, store: counts, read, log });
+      stops.add(`counters ${one.name}`, recorder.stop);
+    }
     const { populate } = driver;
     const isLocal = populate !== undefined;
     const { first } = await startListing(running, { isLocal, stops });
@@ -84,7 +96,16 @@ export async function startFleets(base: Base, parts: FleetParts): Promise<Runnin
   const populate = () => {
     for (const begin of populating) begin().catch(() => {});
   };
-  return { store, fleets, listed: Promise.all(listed), populate };
+  return { store, readCounts: counts.read, fleets, listed: Promise.all(listed), populate };
+}
+
+/** How the counters of a fleet's sentinels are read; undefined: nobody reads them. */
+function countersOf({ name, fleet, rollout }: Fleet, driver: Driver): ReadCounters | undefined {
+  const source = countersSourceOf(fleet);
+  if (source === "fleet") return driver.readCounters;
+  if (source === "off") return undefined;
+  const query = createQueryByLabel(prometheusOf(rollout));
+  return createReadByQueries(fleet.counters, { query, idOf: (id) => qualifiedId(name, id) });
 }
 
 /** Logs each unusable key once, however many fleets have the same file. */

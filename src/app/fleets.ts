@@ -30,7 +30,7 @@ export function fleetsOf({ fleet, fleets, rollout, registry, slack }: Settings):
     fleet: own,
     rollout: {
       ...withOverrides(rollout, own.rollout),
-      ...prometheusOf(rollout, own.rollout),
+      ...ownPrometheus(rollout, own.rollout),
       max_failed: withOverrides(rollout.max_failed, own.rollout.max_failed ?? {}),
     },
     registry: withOverrides(registry, own.registry),
@@ -44,10 +44,15 @@ export function fleetsOf({ fleet, fleets, rollout, registry, slack }: Settings):
 type Prometheus = Pick<RolloutConfig, "prometheus_url" | "prometheus_token">;
 
 /** The token of all is not for a Prometheus of the fleet's own. An empty address is that of all. */
-function prometheusOf(all: Prometheus, own: Partial<Prometheus>): Prometheus {
+function ownPrometheus(all: Prometheus, own: Partial<Prometheus>): Prometheus {
   const url = own.prometheus_url || all.prometheus_url;
   const token = url === all.prometheus_url ? all.prometheus_token : "";
   return { prometheus_url: url, prometheus_token: own.prometheus_token || token };
+}
+
+/** The Prometheus of a fleet; undefined: it has none. */
+export function prometheusOf({ prometheus_url: url, prometheus_token: token }: Prometheus) {
+  return url === "" ? undefined : { url, token };
 }
 
 function withOverrides<Table extends object>(table: Table, own: Partial<Table>): Table {

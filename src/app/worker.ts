@@ -6,6 +6,7 @@ import type { Config } from "#config.ts";
 import { keepCron, startCron } from "#cron/internal.ts";
 import type { Credentials } from "#embedded/contract.ts";
 import { publicIdentity } from "#embedded/credentials.ts";
+import { countersSourceOf } from "#fleet/config.ts";
 import { createSentinelService } from "#fleet/deploys/service.ts";
 import { createStartDeploys } from "#fleet/deploys/start.ts";
 import { createFleetService } from "#fleet/fleet-service.ts";
@@ -18,7 +19,7 @@ import { listening } from "#kernel/server.ts";
 import type { MissingOfJob } from "#monitor/rules/own-jobs.ts";
 import { defaultPolicy } from "#rollout/config.ts";
 import { type RolloutFleet, requireOperator } from "#rollout/fleets.ts";
-import type { GateTargets } from "#rollout/gates/kind.ts";
+import type { FleetTargets, GateTargets } from "#rollout/gates/kind.ts";
 import { rolloutObject } from "#rollout/internal.ts";
 import { createReadDrift, createRolloutServices } from "#rollout/services.ts";
 import { startAlertRoutes } from "#routing/incident/services.ts";
@@ -37,7 +38,7 @@ import type { ConsoleLinks } from "./console-links.ts";
 import { createCron } from "./cron.ts";
 import type { ProgramDefinitions } from "./definitions.ts";
 import { type RunningFleet, type RunningFleets, startFleets } from "./fleet.ts";
-import { findUnknownChannels } from "./fleets.ts";
+import { findUnknownChannels, prometheusOf } from "./fleets.ts";
 import { createResolveImage } from "./image-gate.ts";
 import type { Monitor } from "./monitor.ts";
 import { readIdentityKeys } from "./refusals.ts";
@@ -143,7 +144,7 @@ function identityKeys({ restate }: Config, credentials: Credentials): string[] {
 async function readGateTargets(
   { readDefinitions, whyOff }: Results,
   { readRows }: Pick<ProgramDefinitions, "readRows">,
-): Promise<Omit<GateTargets, "hasPrometheus">> {
+): Promise<Omit<GateTargets, keyof FleetTargets>> {
   // Whoever has just applied a gate may name it.
   const { channels, gates } = await readRows({ isFresh: true });
   const { apiChecks } = await readDefinitions();
@@ -197,6 +198,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       findOrdered: store.findOrdered,
       readGateTargets: () => readGateTargets(results, parts.definitions),
       gateTools: { readChecks: results.readGate, askWebhook: parts.alerts.askWebhook },
+      readCounts: parts.readCounts,
       readRuns: results.readRuns,
       explainPause: parts.blame.explainPause,
       database,
@@ -252,7 +254,7 @@ function requireOperatorOf(fleets: readonly RunningFleet[], actor: Actor, name: 
 
 function toRolloutFleet(base: Base, one: RunningFleet): RolloutFleet {
   const { name, rollout, listing, deployTimeoutMs, operators } = one;
-  const { prometheus_url: url, prometheus_token: token } = rollout;
+  const prometheus = prometheusOf(rollout);
   return {
     name,
     listFleet: listing.list,
@@ -265,6 +267,7 @@ function toRolloutFleet(base: Base, one: RunningFleet): RolloutFleet {
     listMaxAgeMs: 3 * one.fleet.list_every_seconds * 1_000 + 300_000,
     deployTimeoutMs,
     operators,
-    ...(url !== "" && { prometheus: { url, token } }),
+    ...(prometheus !== undefined && { prometheus }),
+    hasCounters: countersSourceOf(one.fleet) !== "off",
   };
 }

@@ -82,6 +82,26 @@ export const fleetFields = {
   log_lines: wholeNumber({ min: 0, max: 1_000, default: 100 }).describe(
     "How many lines of a sentinel's log are read and kept; 0: none",
   ),
+  counters: z
+    .strictObject({
+      source: z
+        .enum(["off", "fleet", "prometheus"])
+        .optional()
+        .describe(
+          "Where what sentinels count is read each minute, for gates of the kind `compare`: `fleet`, `prometheus`, `off`; absent: `fleet` for `process`, else `off`",
+        ),
+      requests: optionalText().describe("PromQL at `rollout.prometheus_url`: requests since ever"),
+      errors: optionalText().describe("The same of answers with 500 or above"),
+      slow: optionalText().describe("The same of requests that took too long; empty: not compared"),
+      restarts: optionalText().describe("The same of restarts; empty: not compared"),
+      label: optionalText().describe("The label of these series that has the sentinel's id"),
+    })
+    .refine(
+      ({ source, requests, errors, label }) =>
+        source !== "prometheus" || [requests, errors, label].every(Boolean),
+      { error: 'source "prometheus" needs requests, errors and label' },
+    )
+    .prefault({}),
   on_drift: OnDrift.default("report").describe(
     "Whether sentinels that run another image than the desired one are brought back: `report`, `converge`",
   ),
@@ -173,3 +193,8 @@ export const fleetConfig = {
 };
 
 export type FleetConfig = z.infer<typeof fleetConfig.fleet>;
+
+/** Where the counters of a fleet's sentinels are read. */
+export function countersSourceOf({ driver, counters }: Pick<FleetConfig, "driver" | "counters">) {
+  return counters.source ?? (driver === "process" ? "fleet" : "off");
+}

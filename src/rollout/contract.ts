@@ -160,6 +160,7 @@ const pauseCauses = [
   "sentinels",
   "fleet",
   "gate",
+  "comparison",
   "budget",
   "drift",
   "operator",

@@ -39,6 +39,8 @@ export type RolloutFleet = FleetOperators & {
   maxParallel: number;
   /** Where gates measure; absent: nowhere. */
   prometheus?: PrometheusServer;
+  /** True if the counters of its sentinels are recorded. */
+  hasCounters?: boolean;
   /** Absent: `report`. */
   onDrift?: OnDrift;
   /** A list that is older says nothing about now; absent: eight minutes. */

@@ -28,7 +28,8 @@ import {
 import { createWatch } from "#rollout/services/watch.ts";
 import { createWindowStore } from "#rollout/windows/store.ts";
 import { createFleets, type RolloutFleet } from "./fleets.ts";
-import type { GateTargets, GateTools } from "./gates/kind.ts";
+import { createCompareImages, type ReadCounts } from "./gates/compare-images.ts";
+import type { FleetTargets, GateTargets, GateTools } from "./gates/kind.ts";
 import { createQueryPrometheus } from "./gates/query-prometheus.ts";
 import { exposeRollouts } from "./history/metrics.ts";
 import { createRolloutObject } from "./object.ts";
@@ -47,8 +48,10 @@ export type RolloutParts = {
   readMembers: (ids: readonly string[]) => Promise<FleetMember[]>;
   /** Reads past runs of checks, for replays. */
   readRuns: ReadRuns;
-  gateTools: Omit<GateTools, "queryPrometheus">;
-  readGateTargets: () => Promise<Omit<GateTargets, "hasPrometheus">>;
+  gateTools: Omit<GateTools, "queryPrometheus" | "compareImages">;
+  /** Reads what sentinels have counted in spans of minutes. */
+  readCounts: ReadCounts;
+  readGateTargets: () => Promise<Omit<GateTargets, keyof FleetTargets>>;
   orders: OrderStop;
   startDeploys: StartDeploys;
   findOrdered: FindOrdered;
@@ -75,6 +78,8 @@ export function createRolloutServices(parts: RolloutParts) {
     exposeRollouts(history, { fleets: fleets.names, registry: parts.registry });
     exposeDrift(parts.database, { fleets: fleets.names, registry: parts.registry });
   }
+  const { database, readCounts } = parts;
+  const compareImages = createCompareImages({ database, readCounts, nowMs: Date.now });
   const readStrays = createReadStrays({ fleets, readSucceeded: history.readSucceeded });
   const windows = createWindowStore(parts.database);
   const pins = createPinStore(parts.database);
@@ -85,7 +90,8 @@ export function createRolloutServices(parts: RolloutParts) {
   const settingsOf = (name: string) => {
     const fleet = fleets.get(name);
     const queryPrometheus = createQueryPrometheus(fleet.prometheus);
-    return { ...fleet, tools: { ...tools, queryPrometheus }, readStrays, readWindows };
+    const ownTools = { ...tools, queryPrometheus, compareImages };
+    return { ...fleet, tools: ownTools, readStrays, readWindows };
   };
   return [
     createRolloutObject({

@@ -2,6 +2,7 @@
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
 import type { CiEvidence } from "#ci/contract.ts";
 import type { CiRun } from "#kernel/roles.ts";
+import type { Ledger } from "./comparison/contract.ts";
 import type { PauseCause, RolloutStateName, SentinelReason } from "./contract.ts";
 import type { NamedGate, WaveGates } from "./gates/contract.ts";
 import type { Policy, WaitReason } from "./policy-contract.ts";
@@ -88,6 +89,8 @@ export type RolloutHead = {
   gates?: NamedGate[];
   /** The state of the gates, from the end of a wave until the next one starts. */
   gateStatus?: WaveGates;
+  /** The evidence so far of gates that compare, by name: of all waves together. */
+  ledgers?: Record<string, Ledger>;
   /** The rules for failures and soaks, from the request and the settings. */
   policy: HeadPolicy;
   /** The evidence at the start that the image has passed CI; absent: the settings require none. */

@@ -6,6 +6,7 @@ import { readSecretVariable } from "#kernel/files.ts";
 import { parseImageReference } from "#kernel/image-reference.ts";
 import { ProblemError, toProblem } from "#kernel/problem.ts";
 import { createPipelineLimit } from "#kernel/server.ts";
+import type { Counters } from "./counters.ts";
 import type { Forward, VerifiedRequest } from "./forward.ts";
 import { originOf } from "./headers.ts";
 import { answerHealth, type Health, http } from "./health.ts";
@@ -67,6 +68,7 @@ type GatewayParts = {
   /** undefined: there is no upstream, and every request gets a 503. */
   upstream: { forward: Forward; tunnels: Tunnels } | undefined;
   health: () => Health;
+  counters: Pick<Counters, "watch">;
   /** Addresses (CIDR) of proxies in front, whose X-Forwarded-For is trusted. */
   trustedProxies: readonly string[];
 };
@@ -102,6 +104,7 @@ export function createGateway(parts: GatewayParts): Gateway {
       answerHealth(outgoing, parts.health());
       return;
     }
+    parts.counters.watch(outgoing);
     void respond(incoming, outgoing, async (requestId) => {
       const { accepted, upstream } = await admit(parts, incoming, requestId);
       // Only now, so that callers don't send the body of a request that is refused.

@@ -22,11 +22,13 @@ export function answerHealth(outgoing: ServerResponse, health: Health): void {
 type PrivateParts = {
   token: string;
   health: () => Health;
+  /** The counts since its start, as text for Prometheus. */
+  metrics: () => string;
   /** Opens the public port; resolves once it is open. */
   activate: () => Promise<void>;
 };
 
-/** `GET /health`, and `POST /activate` to open the public port. Loopback only. */
+/** `GET /health`, `GET /metrics`, and `POST /activate` to open the public port. Loopback only. */
 export function createPrivateServer(parts: PrivateParts): Server {
   return http.createServer(
     { headersTimeout: 5_000, requestTimeout: 5_000 },
@@ -38,6 +40,9 @@ export function createPrivateServer(parts: PrivateParts): Server {
       const route = `${incoming.method} ${incoming.url}`;
       if (route === "GET /health") {
         answerHealth(outgoing, parts.health());
+      } else if (route === "GET /metrics") {
+        outgoing.writeHead(200, { "content-type": "text/plain; version=0.0.4" });
+        outgoing.end(parts.metrics());
       } else if (route === "POST /activate") {
         parts.activate().then(
           () => outgoing.writeHead(204).end(),

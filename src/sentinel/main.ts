@@ -4,6 +4,7 @@ import type { Server } from "node:http";
 import { flushCompileCache } from "node:module";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { createCounters } from "./counters.ts";
 import { createForward } from "./forward.ts";
 import {
   type Behaviour,
@@ -30,10 +31,12 @@ async function run(settings: SentinelSettings): Promise<void> {
   const behaviour = behaviourOf(settings);
   process.stdout.write(`sentinel ${settings.id} starts with ${settings.image}\n`);
   const health = createHealth(settings, behaviour);
+  const counters = createCounters();
   const gateway = createGateway({
     verifyKey: createVerifyKey({ url: settings.apiUrl, rootKey: settings.rootKey }),
     upstream: settings.upstreamUrl === "" ? undefined : upstreamOf(settings),
     health,
+    counters,
     trustedProxies: settings.trustedProxies,
   });
   const activate = async () => {
@@ -42,7 +45,12 @@ async function run(settings: SentinelSettings): Promise<void> {
     await listen(gateway.server, { port: settings.publicPort, reusePort: true });
     process.stdout.write(`serving on port ${settings.publicPort}\n`);
   };
-  const privateServer = createPrivateServer({ token: settings.privateToken, health, activate });
+  const privateServer = createPrivateServer({
+    token: settings.privateToken,
+    health,
+    metrics: counters.write,
+    activate,
+  });
   await listen(privateServer, { port: 0 });
   process.once("SIGTERM", () => void end(gateway));
   process.once("SIGINT", () => void end(gateway));

@@ -21,10 +21,16 @@ const namedAtMost = 5;
 
 /** Wraps the driver so that its results are cleaned and bounded. */
 export function boundDriver(driver: Driver, log: Log): Driver {
-  const { readLog } = driver;
+  const { readLog, readCounters } = driver;
   return {
     ...driver,
     ...(readLog && { readLog: boundLog(readLog) }),
+    ...(readCounters && {
+      readCounters: async (signal) => {
+        const counters = await bounded(() => readCounters(signal));
+        return new Map([...counters].filter(([id]) => isUsable(id)));
+      },
+    }),
     list: async (signal) => {
       const listed = await bounded(() => driver.list(signal));
       const { usable = [], odd = [] } = Object.groupBy(listed, ({ id }) =>

@@ -1,5 +1,6 @@
 /** The interface to the platform that runs the sentinels. */
 import { LabelName, type Labels, LabelValue } from "#fleet/contract.ts";
+import type { Counters, Snapshot } from "#fleet/counters/counters.ts";
 
 /** A sentinel as its fleet lists it. `running_image` is absent where a fleet knows only one image, and empty where nothing runs. */
 export type ListedSentinel = {
@@ -9,6 +10,7 @@ export type ListedSentinel = {
   running_image?: string | undefined;
   healthy: boolean;
   labels?: Labels | undefined;
+  metrics?: Counters | undefined;
 };
 
 const mostLabels = 32;
@@ -87,6 +89,8 @@ export type Driver = {
   observe: (order: DeployOrder, call?: DriverCall) => Promise<SentinelObservation>;
   /** The last lines of a sentinel's log. Absent: none can be read of any sentinel. */
   readLog?: ReadDriverLog;
+  /** The counters of those sentinels that report them. Absent: none does. */
+  readCounters?: (signal: AbortSignal) => Promise<Snapshot>;
   /** Resolves once the fleet can be listed. */
   start: () => Promise<void>;
   /** Starts what should run, of a fleet on this machine. Called once at the end; until it resolves `list` may wait. */

@@ -1,6 +1,7 @@
 /** Any fleet behind a small HTTP protocol (docs/fleets.md, "Your own fleet"). */
 import { z } from "zod";
 import type { ReasonCode } from "#fleet/contract.ts";
+import { boundCounters, type Snapshot } from "#fleet/counters/counters.ts";
 import { checkWanted, malformed, parseAs } from "#fleet/drivers/calls.ts";
 import { within } from "#kernel/async.ts";
 import { parseJson, readBody, withoutSecret } from "#kernel/body.ts";
@@ -69,6 +70,7 @@ const Listed = z.object({
   running_image: runningImage,
   healthy: z.boolean(),
   labels: z.unknown().optional().transform(boundLabels),
+  metrics: z.unknown().optional().transform(boundCounters),
 });
 
 const Page = z.object({
@@ -128,6 +130,7 @@ export function createHttpDriver(settings: HttpDriverSettings): Driver {
       }
       return grade(parseAs(Reported, answer.body, ofFleet), { sentinelId, image, deployId });
     },
+    readCounters: async (signal) => countersOf(await listPages(signal)),
     readLog: async ({ sentinelId, deployId }, { lines, signal }) => {
       const url = `${settings.url}${sentinelPath(sentinelId)}/log`;
       const asked = { ...settings, url, lines, signal, dispatcher: logs };
@@ -170,6 +173,12 @@ async function listAll(call: Call): Promise<ListedSentinel[]> {
   }
   throw new UnreachableError(
     `unreachable: the fleet's list has no end after ${maxPages} pages, ${maxSentinels} sentinels or ${maxListChars} characters`,
+  );
+}
+
+function countersOf(listed: readonly ListedSentinel[]): Snapshot {
+  return new Map(
+    listed.flatMap(({ id, metrics }) => (metrics === undefined ? [] : [[id, metrics] as const])),
   );
 }
 

@@ -84,10 +84,16 @@ export function driverOfFleet(driver: Driver, { fleet, fleets }: FleetNames): Dr
     ...order,
     sentinelId: order.sentinelId.slice(prefix.length),
   });
-  const { readLog } = driver;
+  const { readLog, readCounters } = driver;
   return {
     ...driver,
     ...(readLog && { readLog: (source, call) => readLog(own(source), call) }),
+    ...(readCounters && {
+      readCounters: async (signal) => {
+        const counters = await readCounters(signal);
+        return new Map([...counters].map(([id, one]) => [`${prefix}${id}`, one]));
+      },
+    }),
     list: async (signal) => {
       const listed = await driver.list(signal);
       if (fleet === defaultFleet) refuseTaken(listed, fleets);

@@ -2,11 +2,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { hash, randomBytes } from "node:crypto";
 import { closeSync, openSync } from "node:fs";
+import pLimit from "p-limit";
 import { z } from "zod";
+import { parseMetrics, type Snapshot } from "#fleet/counters/counters.ts";
 import { readBody } from "#kernel/body.ts";
 import { request } from "#kernel/http.ts";
 import { identifyProcess, isAlive, programFile } from "#kernel/process.ts";
-import type { Child } from "./process-state.ts";
+import type { Child, SentinelState } from "./process-state.ts";
 
 export type ChildSettings = {
   id: string;
@@ -132,6 +134,23 @@ export async function probeChild(
 function failing(detail: string): Probe {
   return { state: "failing", reason: `probe_failing: ${detail}` };
 }
+
+const readsAtOnce = 16;
+
+/** The counters of those sentinels whose process answers. */
+export async function readCountersOf(states: readonly Counted[]): Promise<Snapshot> {
+  const limit = pLimit(readsAtOnce);
+  const read = states.map(({ id, serving }) =>
+    limit(async () => {
+      const answer = serving && (await ask(serving, "GET", "/metrics").catch(() => null));
+      const counters = answer?.status === 200 ? parseMetrics(answer.text) : undefined;
+      return counters === undefined ? [] : [[id, counters] as const];
+    }),
+  );
+  return new Map((await Promise.all(read)).flat());
+}
+
+type Counted = Pick<SentinelState, "id" | "serving">;
 
 /** Lets a child open the sentinel's public port. Throws with a reason code when it cannot. */
 export async function activateChild(child: Child): Promise<void> {

@@ -9,7 +9,7 @@ import {
   type SentinelObservation,
   UnwantedError,
 } from "./driver.ts";
-import { markOfKey } from "./process-child.ts";
+import { markOfKey, readCountersOf } from "./process-child.ts";
 import { readProcessLog } from "./process-logs.ts";
 import { canaryName, createNewcomers } from "./process-newcomers.ts";
 import { type ReplacementParts, replaceProcess } from "./process-replacement.ts";
@@ -61,6 +61,7 @@ export function createProcessDriver(settings: ProcessDriverSettings): Driver {
       if (state === undefined) return { absent: `no sentinel ${sentinelId} here` };
       return readProcessLog(state, deployId, { files, rootKey: settings.rootKey });
     },
+    readCounters: () => readCountersOf(fleet.all()),
     start: () => fleet.start(),
     populate: () => fleet.populate(),
     stop: () => fleet.stop(),

@@ -1,6 +1,8 @@
 /** The gates between two waves: whether all of them allow the next one. Pure. */
 
-import type { GateState, NamedGate } from "#rollout/gates/contract.ts";
+import type { PauseCause } from "#rollout/contract.ts";
+import type { WaveCompared } from "#rollout/gates/compare-images.ts";
+import type { GateOf, GateState, NamedGate } from "#rollout/gates/contract.ts";
 import { type EvaluatedGate, evaluateGates, kindOf } from "#rollout/gates/registry.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 import { type Condition, start, type Verdict } from "./condition.ts";
@@ -13,7 +15,7 @@ export const evaluateGate: Condition = ({ head, next, nowMs }) => {
   if (failed !== undefined) {
     const reason = `the gate is closed: ${labelled(failed)}`;
     const rollsBack = failed.rollsBack === true && { rollsBack: true as const };
-    return { action: "stop", cause: "gate", reason, isOfImage: true, ...rollsBack };
+    return { action: "stop", cause: causeOf(failed), reason, isOfImage: true, ...rollsBack };
   }
   if (next.kind === "end") return start;
   return waitOrStop(
@@ -36,7 +38,7 @@ function waitOrStop(pending: readonly EvaluatedGate[], nowMs: number): Verdict {
   const overdue = pending.find(({ endMs }) => nowMs >= endMs);
   if (overdue !== undefined) {
     const reason = `the gate timed out: ${labelled(overdue)}`;
-    return { action: "stop", cause: "gate", reason, isOfImage: false };
+    return { action: "stop", cause: causeOf(overdue), reason, isOfImage: false };
   }
   const reason = `waits for ${pending.map(waitWords).join("; ")}`;
   const untilMs = Math.min(...pending.map(({ endMs }) => endMs));
@@ -51,6 +53,10 @@ function gatesAt({ gateStatus, gates = [], wait }: RolloutHead, nowMs: number): 
   return evaluateGates(gateStatus, gates, { nowMs, resumedAt: wait?.resumedAt });
 }
 
+function causeOf({ gate }: EvaluatedGate): PauseCause {
+  return gate.kind === "compare" ? "comparison" : "gate";
+}
+
 /** Checks have names of their own. */
 function labelled({ gate, reason }: EvaluatedGate): string {
   return gate.kind === "checks" ? reason : `${gate.name}: ${reason}`;
@@ -61,10 +67,17 @@ function waitWords(one: EvaluatedGate): string {
 }
 
 /** A gate to be read at this time or later, with the number of its readings so far. */
-export type DueGate = { gate: NamedGate; dueMs: number; attempt: number };
+export type DueGate = {
+  gate: NamedGate;
+  dueMs: number;
+  attempt: number;
+  /** Of the kind `compare`. */
+  compared?: WaveCompared;
+};
 
 /** The gates that are read in this wait. */
-export function dueGates({ gates = [], gateStatus }: RolloutHead): DueGate[] {
+export function dueGates(head: RolloutHead): DueGate[] {
+  const { gates = [], gateStatus } = head;
   if (gateStatus === undefined) return [];
   return gateStatus.gates.flatMap((state) => {
     const gate = gates.find(({ name }) => name === state.name);
@@ -72,8 +85,26 @@ export function dueGates({ gates = [], gateStatus }: RolloutHead): DueGate[] {
     const { reads, isKept } = kindOf(gate);
     const isOver = state.verdict === "pass" && !isKept;
     if (reads === "never" || isOver) return [];
-    return [{ gate, dueMs: dueMsOf(gate, state, gateStatus.since), attempt: state.count.all + 1 }];
+    const dueMs = dueMsOf(gate, state, gateStatus.since);
+    const compared = gate.kind === "compare" && { compared: toCompared(head, gate, state) };
+    return [{ gate, dueMs, attempt: state.count.all + 1, ...compared }];
   });
+}
+
+function toCompared(
+  { startedAt, policy, ledgers, wait }: RolloutHead,
+  { name, minutes }: NamedGate & GateOf<"compare">,
+  { comparison }: GateState,
+): WaveCompared {
+  const ledger = ledgers?.[name];
+  return {
+    startedMs: Date.parse(startedAt),
+    settledMs: Date.parse(wait?.since ?? startedAt),
+    minutes,
+    looks: comparison?.looks ?? [],
+    ...(ledger !== undefined && { ledger }),
+    ...(policy.canary_labels !== undefined && { canaryLabels: policy.canary_labels }),
+  };
 }
 
 /** 0: whenever the conditions are polled. */

@@ -53,9 +53,9 @@ export function beginWait(
   };
 }
 
-/** After the last wave nothing waits for a confirmation. */
+/** After the last wave nothing waits for a confirmation, and there is no other image to compare with. */
 function isFor({ kind }: NamedGate, next: Next): boolean {
-  return next.kind === "wave" || kind !== "pause";
+  return next.kind === "wave" || (kind !== "pause" && kind !== "compare");
 }
 
 /** The head with what it waits for now, as Status shows it. */
@@ -103,8 +103,11 @@ function idlePollMs({ wait, gateStatus }: RolloutHead): number {
  * because of which it stopped is judged, however late its last results came: the next one starts.
  */
 export function withResumedWait(head: RolloutHead, nowMs: number): RolloutHead {
-  if (!wasInterrupted(head))
-    return withEnded(withoutAnyWait(head), head.currentWave - 1, Date.parse(head.updatedAt));
+  if (!wasInterrupted(head)) {
+    // Whoever resumes has seen the evidence: the next waves have to bring their own.
+    const { ledgers: _, ...unjudged } = withoutAnyWait(head);
+    return withEnded(unjudged, head.currentWave - 1, Date.parse(head.updatedAt));
+  }
   const ended = endedWave(head);
   const wave = ended === undefined ? undefined : head.waves[ended];
   if (wave === undefined || unresolved(wave) > 0) return withoutAnyWait(head);

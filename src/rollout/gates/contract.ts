@@ -115,11 +115,23 @@ const PauseGate = z.strictObject({
   on_timeout: z.enum(["continue", "pause", "rollback"]).default("pause"),
 });
 
+const CompareGate = z.strictObject({
+  kind: z.literal("compare"),
+  name,
+  minutes: z.int().min(5).max(240).default(30).meta({
+    description: "How long the wave's sentinels are compared with the others, after 3 minutes.",
+  }),
+  when_inconclusive: z.enum(["wait", "pause", "continue"]).default("pause").meta({
+    description: "What follows if nothing is proven by then; `wait` compares for 4 more hours.",
+  }),
+});
+
 export const Gate = z.discriminatedUnion("kind", [
   ChecksGate,
   PrometheusGate,
   WebhookGate,
   PauseGate,
+  CompareGate,
 ]);
 export type Gate = z.infer<typeof Gate>;
 export type GateKindName = Gate["kind"];
@@ -130,6 +142,7 @@ const gateKinds = [
   "prometheus",
   "webhook",
   "pause",
+  "compare",
 ] as const satisfies readonly GateKindName[];
 
 const rowFields = {
@@ -207,6 +220,43 @@ const Reading = z.object({
 });
 export type Reading = z.infer<typeof Reading>;
 
+const SideCounts = z.object({ count: z.number(), exposure: z.number(), rate: z.number() });
+
+/** The requests, errors and slow requests of a side in some minutes. */
+const SidePoint = z.tuple([z.number(), z.number(), z.number()]);
+
+/** The last comparison of two images: its numbers, and both sides over time. */
+const Comparison = z.object({
+  verdict: z.enum(["worse", "better", "not_worse", "inconclusive"]),
+  may_go_early: z.boolean(),
+  /** The new image is worse from this `total` on. */
+  threshold: z.number(),
+  total: z.number(),
+  guard: z.boolean().optional(),
+  /** True if the new sentinels were chosen by their labels: then only gross failure counts. */
+  is_chosen: z.boolean().optional(),
+  mode: z.enum(["exact", "history"]).optional(),
+  new_sentinels: z.int().optional(),
+  old_sentinels: z.int().optional(),
+  metrics: z.array(
+    z.object({
+      metric: z.enum(["errors", "slow", "restarts"]),
+      new: SideCounts,
+      old: SideCounts,
+      expected: z.number(),
+      worse: z.number(),
+      not_worse: z.number(),
+      better: z.number(),
+      proof: z.number(),
+    }),
+  ),
+  /** Since the end of the wave, 60 at most, each of as many minutes. */
+  points: z.array(z.object({ at: z.string(), new: SidePoint, old: SidePoint })),
+  /** The evidence after each look that changed it. */
+  looks: z.array(z.object({ at: z.string(), total: z.number() })),
+});
+export type Comparison = z.infer<typeof Comparison>;
+
 const GateView = z.object({
   name: z.string(),
   kind: z.enum(gateKinds),
@@ -217,6 +267,8 @@ const GateView = z.object({
   reason: z.string(),
   /** The last ten, oldest first. */
   readings: z.array(Reading),
+  /** Of the kind `compare`. */
+  comparison: Comparison.optional(),
 });
 
 /** The gates between two waves, as Status has them. */

@@ -1,7 +1,10 @@
 /** The parts that each kind of gate has. All are pure but for `read`, which runs in a step of the run. */
 import type { ProblemError } from "#kernel/problem.ts";
+import type { Ledger } from "#rollout/comparison/contract.ts";
+import type { CompareImages, WaveCompared } from "./compare-images.ts";
 import type {
   CheckState,
+  Comparison,
   GateProblemCode,
   GateRow,
   GateState,
@@ -40,6 +43,7 @@ export type GateTools = {
   readChecks: ReadChecks;
   queryPrometheus: QueryPrometheus;
   askWebhook: AskWebhook;
+  compareImages: CompareImages;
 };
 
 /** The targets that gates may name. */
@@ -53,7 +57,12 @@ export type GateTargets = {
   /** The gates of the definitions. */
   rows: readonly GateRow[];
   hasPrometheus: boolean;
+  /** True if the counters of the fleet's sentinels are recorded. */
+  hasCounters: boolean;
 };
+
+/** The targets that a fleet's settings decide. */
+export type FleetTargets = Pick<GateTargets, "hasPrometheus" | "hasCounters">;
 
 /** The wave that has ended, for whoever is asked about it. */
 export type WaveFacts = {
@@ -71,10 +80,12 @@ export type WaveFacts = {
 };
 
 /** `attempt`: the number of the reading, from 1; the same when a reading is repeated. */
-export type AttemptFacts = WaveFacts & { attempt: number };
+export type AttemptFacts = WaveFacts & { attempt: number; compared?: WaveCompared };
 
 /** The result of one read: a reading with its verdict, or reports of checks. */
-export type Found = { reading: Reading } | { reports: CheckReport[] };
+export type Found =
+  | { reading: Reading; comparison?: Comparison; ledger?: Ledger }
+  | { reports: CheckReport[] };
 
 /** `reason`: in words, without the gate's name. `rollsBack`: a rollback follows, whatever `on_failure` says. */
 export type Evaluation = {

@@ -3,6 +3,7 @@ import { ProblemError } from "#kernel/problem.ts";
 import { noSuch } from "#kernel/text.ts";
 import { toIso } from "#kernel/time.ts";
 import { checksGate } from "./checks.ts";
+import { compareGate, compareTimeoutMs } from "./compare.ts";
 import type {
   CheckGate,
   Gate,
@@ -26,6 +27,7 @@ const kinds: { [Kind in GateKindName]: GateKind<NamedGate & GateOf<Kind>> } = {
   prometheus: prometheusGate,
   webhook: webhookGate,
   pause: pauseGate,
+  compare: compareGate,
 };
 
 /** The parts of the gate's kind. */
@@ -106,8 +108,10 @@ function closeGate(gate: NamedGate, nowMs: number): GateState {
   };
 }
 
-function endOf({ timeout_seconds: seconds }: NamedGate, fromMs: number): string {
-  return toIso(fromMs + seconds * 1_000);
+function endOf(gate: NamedGate, fromMs: number): string {
+  return toIso(
+    fromMs + (gate.kind === "compare" ? compareTimeoutMs(gate) : gate.timeout_seconds * 1_000),
+  );
 }
 
 function withEvaluation(gate: NamedGate, state: GateState, nowMs: number): GateState {

@@ -24,7 +24,7 @@ import {
 } from "#rollout/contract.ts";
 import type { CheckedImage, Fleets } from "#rollout/fleets.ts";
 import type { NamedGate } from "#rollout/gates/contract.ts";
-import type { GateTargets } from "#rollout/gates/kind.ts";
+import type { FleetTargets, GateTargets } from "#rollout/gates/kind.ts";
 import { gatesOf, requireGates } from "#rollout/gates/registry.ts";
 import {
   type RunHandle,
@@ -55,7 +55,7 @@ export type PublicParts = {
   readHistory: ReadHistory;
   readWindows: ReadWindows;
   readPins: ReadPins;
-  readGateTargets: () => Promise<Omit<GateTargets, "hasPrometheus">>;
+  readGateTargets: () => Promise<Omit<GateTargets, keyof FleetTargets>>;
   promotions: Promotions;
   readActor: ReadActor;
 };
@@ -206,7 +206,8 @@ async function pin(
     const fleet = fleets.require(ctx.key);
     const targets = await readGateTargets();
     const gates = gatesOf(request, targets.rows);
-    requireGates(gates, { ...targets, hasPrometheus: fleet.prometheus !== undefined });
+    const { prometheus, hasCounters = false } = fleet;
+    requireGates(gates, { ...targets, hasCounters, hasPrometheus: prometheus !== undefined });
     const first = await promotions.before(ctx.key);
     const pinned = { ...(await fleet.resolveImage(image, isOpen)), gates };
     if (first.length === 0) return pinned;

@@ -1,7 +1,7 @@
 /** Records in the head what was read of the rollout's sentinels and gates. */
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { toIso } from "#kernel/time.ts";
-import { withGateReadings } from "#rollout/gates/registry.ts";
+import { type GateReading, withGateReadings } from "#rollout/gates/registry.ts";
 import type { Readings } from "#rollout/internal.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
 import { applyStep, withServing } from "#rollout/rules/progress.ts";
@@ -19,8 +19,18 @@ export async function withReadings(
   const { gates: readings, strays, atMs } = look;
   const { gateStatus, gates = [] } = head;
   const read = gateStatus && withGateReadings(gateStatus, gates, { readings, atMs });
-  const checked = read === undefined ? head : { ...head, gateStatus: read };
+  const checked =
+    read === undefined ? head : { ...head, gateStatus: read, ...newLedgers(head, readings) };
   return strays === null ? checked : withStrays(ctx, checked, { strays, atMs });
+}
+
+function newLedgers({ ledgers = {} }: RolloutHead, readings: readonly GateReading[]) {
+  const found = readings.flatMap(({ name, found: one }) =>
+    one !== null && "ledger" in one && one.ledger !== undefined
+      ? [[name, one.ledger] as const]
+      : [],
+  );
+  return found.length > 0 && { ledgers: { ...ledgers, ...Object.fromEntries(found) } };
 }
 
 /** Counts only what two looks in a row found: a health check may fail once. A write of the head must follow. */

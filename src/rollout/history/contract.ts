@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { CiRun } from "#kernel/roles.ts";
 import { RolloutStatus } from "#rollout/contract.ts";
+import { GateStatus } from "#rollout/gates/contract.ts";
 
 const WaveView = z.object({
   wave: z.int(),
@@ -62,6 +63,8 @@ export const RolloutDetail = z.object({
   previous_images: z.array(z.object({ image: z.string(), sentinels: z.int() })),
   /** The checks of the gate between waves, in its order. Absent: there is no gate. */
   gate_checks: z.array(z.string()).optional(),
+  /** The last readings of the gates, as they were when the rollout paused or went on. */
+  gate: GateStatus.optional(),
   /** Why sentinels failed, by the reason's code, the most frequent first. */
   failures: z.array(Failure),
 });

@@ -37,6 +37,7 @@ export function createRolloutReader(database: Queries) {
         messages: messages.rows.map(toMessage),
         previous_images: images.rows,
         ...(gate_checks.length > 0 && { gate_checks }),
+        ...(row.gate !== null && { gate: row.gate }),
       };
     },
 

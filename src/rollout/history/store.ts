@@ -1,5 +1,4 @@
 /** The tables `rollouts`, `rollout_messages` and `rollout_sentinels`. Every write is idempotent. */
-
 import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { explainNothing } from "#blame/contract.ts";
 import { defaultFleet } from "#fleet/contract.ts";
@@ -180,8 +179,7 @@ const saveRollout = `
     cause = excluded.cause, outcome = excluded.outcome, waiting_for = excluded.waiting_for,
     waits_until = excluded.waits_until, policy = excluded.policy, gate = coalesce(excluded.gate, rollouts.gate),
     waves = excluded.waves, left_out = excluded.left_out, ci = excluded.ci,
-    failed_before = excluded.failed_before,
-    gates = excluded.gates, fleet_size = excluded.fleet_size,
+    failed_before = excluded.failed_before, gates = excluded.gates, fleet_size = excluded.fleet_size,
     ${["succeeded", "failed", "reverted", "updated_at", "sequence"].map(ifNewer).join(", ")}
   WHERE NOT EXISTS (SELECT FROM rollout_messages AS m
     WHERE m.rollout_id = excluded.id AND m.sequence > excluded.sequence)`;
@@ -254,8 +252,7 @@ const recount = `
   WHERE id = $1`;
 
 const listRollouts = `
-  SELECT * FROM rollouts
-  WHERE fleet = $3 AND ($2::text IS NULL
+  SELECT * FROM rollouts WHERE fleet = $3 AND ($2::text IS NULL
     OR (started_at, id) < (SELECT started_at, id FROM rollouts WHERE id = $2))
   ORDER BY started_at DESC, id DESC LIMIT $1`;
 

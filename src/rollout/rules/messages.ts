@@ -83,7 +83,7 @@ const drafts: Record<RolloutEvent, Draft> = {
     lines: (head, { by }) => [
       ...(by === undefined ? [] : [`Paused by ${callerWords(by)}.`]),
       ...(head.reason === undefined ? [] : [`${head.reason}.`]),
-      ...(head.cause === "gate" ? readingLines(head) : []),
+      ...(head.cause === "gate" || head.cause === "comparison" ? readingLines(head) : []),
       ...(head.failed === 0
         ? []
         : [

@@ -135,10 +135,10 @@ function readGates(
   { gates, facts, tools }: { gates: readonly DueGate[]; facts: WaveFacts; tools: GateTools },
 ): Promise<GateReading[]> {
   return Promise.all(
-    gates.map(async ({ gate, dueMs, attempt }) => {
+    gates.map(async ({ gate, dueMs, ...attempt }) => {
       if (Date.now() + earlyMs < dueMs) return { name: gate.name, found: null };
       const kind = kindOf(gate);
-      const found = await orNull(ctx, () => kind.read(gate, tools, { ...facts, attempt }));
+      const found = await orNull(ctx, () => kind.read(gate, tools, { ...facts, ...attempt }));
       // A reading all the same: it would be due at once again.
       const isMissed = found === null && kind.reads === "paced";
       return { name: gate.name, found: isMissed ? missed(Date.now()) : found };

@@ -46,6 +46,21 @@ describe("a driver of a named fleet", () => {
   });
 });
 
+describe("the counters of a named fleet", () => {
+  it("have its name before the ids", async () => {
+    const { driver } = aDriver();
+    const counters = new Map([["gw-1", { requests: 1, errors: 0 }]]);
+    const named = driverOfFleet(
+      { ...driver, readCounters: async () => counters },
+      { fleet: "staging", fleets },
+    );
+
+    const read = await named.readCounters?.(AbortSignal.timeout(1_000));
+
+    expect([...(read?.keys() ?? [])]).toEqual(["staging:gw-1"]);
+  });
+});
+
 describe("the driver of the default fleet", () => {
   it("has the ids of its fleet, colons included", async () => {
     const { driver, asked } = aDriver("host:8080");

@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
+import { createCounters } from "#sentinel/counters.ts";
 import { createForward } from "#sentinel/forward.ts";
 import { createGateway } from "#sentinel/gateway.ts";
 import { createTunnels } from "#sentinel/tunnel.ts";
@@ -28,6 +29,7 @@ async function serveGateway(upstreamUrl: string, tunnel: { silenceMs: number; li
       tunnels: createTunnels(upstreamUrl, "sentinel-01", { handshakeMs: shortMs, ...tunnel }),
     },
     health: () => ({ id: "sentinel-01", region: "local", image: "i:v1", status: "healthy" }),
+    counters: createCounters(),
     trustedProxies: [],
   });
   gateway.server.listen(0, "127.0.0.1");

@@ -7,7 +7,7 @@ import { buildHead } from "../../support/rollout/rollout-builders.ts";
 
 const gate = buildChecksGate({ checks: ["verify-key", "liveness"], clean_runs: 3 });
 const closedAtMs = Date.parse("2026-01-01T00:00:00.000Z");
-const atTimeoutMs = closedAtMs + gate.timeout_seconds * 1_000;
+const atTimeoutMs = closedAtMs + 600_000;
 
 const failedRun = {
   at: "2026-01-01T00:01:00.000Z",

@@ -15,6 +15,7 @@ const targets: GateTargets = {
   webhooks: ["ci"],
   rows: [],
   hasPrometheus: false,
+  hasCounters: false,
 };
 
 function refusalOf(...checks: string[]) {

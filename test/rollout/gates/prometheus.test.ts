@@ -150,7 +150,14 @@ describe("a gate that measures", () => {
   });
 
   it("is refused without a Prometheus in the settings", () => {
-    const targets = { known: [], whyOff: () => [], webhooks: [], rows: [], hasPrometheus: false };
+    const targets = {
+      known: [],
+      whyOff: () => [],
+      webhooks: [],
+      rows: [],
+      hasPrometheus: false,
+      hasCounters: false,
+    };
 
     expect(prometheusGate.refuse(parse({ pass: "< 1" }), targets)).toMatchObject({
       code: "gate_off",

@@ -71,6 +71,7 @@ describe("a question", () => {
       webhooks: ["ci"],
       rows: [],
       hasPrometheus: true,
+      hasCounters: false,
     };
 
     expect(webhookGate.refuse(gate, targets)).toMatchObject({ code: "unknown_channel" });

@@ -34,6 +34,8 @@ type FakeFleetOptions = {
   behave?: (id: string, image: string) => FleetOutcome;
   /** By which name it answers of an image; without it by that of the order. */
   nameImage?: (image: string) => string;
+  /** What a sentinel has counted; without it the fleet reports nothing. */
+  readMetrics?: (id: string, image: string) => object;
   /** The log of what a deploy has started, or of what runs; without it the fleet has none, as most have. */
   readLog?: (id: string, deployId: string | null) => string | undefined;
 };
@@ -68,7 +70,7 @@ export async function startFakeFleet(options: FakeFleetOptions) {
 
   const answerList = (url: URL, outgoing: ServerResponse) => {
     if (isListHeld) heldLists++;
-    else answer(outgoing, 200, page(members, url));
+    else answer(outgoing, 200, page(members, url, options.readMetrics));
   };
 
   const answerLog = ({ pathname, searchParams }: URL, outgoing: ServerResponse) => {
@@ -138,7 +140,11 @@ export async function startFakeFleet(options: FakeFleetOptions) {
   };
 }
 
-function page(members: Map<string, Member>, url: URL) {
+function page(
+  members: Map<string, Member>,
+  url: URL,
+  readMetrics?: FakeFleetOptions["readMetrics"],
+) {
   const limit = Number(url.searchParams.get("limit") ?? 100);
   const cursor = url.searchParams.get("cursor") ?? "";
   const later = [...members.values()].filter(({ id }) => id > cursor);
@@ -148,7 +154,8 @@ function page(members: Map<string, Member>, url: URL) {
     const { running_image, healthy = true } = report(member);
     const isWell = healthy && member.isDown !== true;
     const labels = { tier: id === "gw-0001" ? "canary" : "stable" };
-    return { id, region, image, running_image, healthy: isWell, labels };
+    const metrics = readMetrics?.(id, running_image);
+    return { id, region, image, running_image, healthy: isWell, labels, metrics };
   });
   return rest.length > limit ? { sentinels, next_cursor: sentinels.at(-1)?.id } : { sentinels };
 }

@@ -2,6 +2,7 @@
 import { type Context, service } from "@restatedev/restate-sdk";
 import { createAskWebhook } from "#alerts/channels/ask-webhook.ts";
 import type { ChannelOf } from "#alerts/rows/contract.ts";
+import { createCountStore } from "#fleet/counters/store.ts";
 import type { StartDeploys } from "#fleet/deploys/contract.ts";
 import { createDeployer } from "#fleet/deploys/deployer.ts";
 import { createSentinelService, type Deploying } from "#fleet/deploys/service.ts";
@@ -171,6 +172,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
           webhooks: (options.webhooks ?? []).map(({ id }) => id),
           rows: options.gateRows?.() ?? [],
         }),
+        readCounts: createCountStore(database).read,
         gateTools: {
           readChecks: createReadGate(database, { failedAtPercent: 0 }),
           askWebhook: createAskWebhook({

@@ -30,5 +30,6 @@ export const fileSeconds: Readonly<Record<string, number>> = {
   "test/sweeps/fleet/docker-rollout.test.ts": 35,
   "test/sweeps/program/episodes.test.ts": 35,
   "test/sweeps/program/leaving.test.ts": 30,
+  "test/sweeps/rollout/comparison.test.ts": 30,
   "test/sweeps/routing/histories.test.ts": 30,
 };

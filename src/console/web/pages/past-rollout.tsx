@@ -11,6 +11,7 @@ import { marksAt, openPast } from "#console/web/past/moments.ts";
 import { Replay } from "#console/web/past/replay.tsx";
 import { Timeline } from "#console/web/past/timeline.tsx";
 import { useMoment } from "#console/web/past/use-moment.ts";
+import { PastComparisons } from "#console/web/rollout/comparison-lazy.tsx";
 import { EvidencePanel } from "#console/web/rollout/evidence.tsx";
 import { ApprovalsPanel, ChoicePanel } from "#console/web/rollout/facts.tsx";
 import { Failures } from "#console/web/rollout/failures.tsx";
@@ -49,6 +50,7 @@ export function PastRolloutPage() {
       {past !== undefined && fleet.ids.length > 0 && (
         <PastView key={id} detail={detail} fleet={fleet} coded={past} />
       )}
+      {detail.gate !== undefined && <PastComparisons gate={detail.gate} />}
       <div class="columns">
         <div class="stack">
           <Waves

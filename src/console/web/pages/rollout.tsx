@@ -6,6 +6,7 @@ import { counts, fleet, nowMs, rollout } from "#console/web/live.ts";
 import { Waiting } from "#console/web/parts/blocks.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import { Actions, ConfirmGate } from "#console/web/rollout/actions.tsx";
+import { LazyComparison } from "#console/web/rollout/comparison-lazy.tsx";
 import { EvidencePanel } from "#console/web/rollout/evidence.tsx";
 import { ApprovalsPanel, ChoicePanel, Facts } from "#console/web/rollout/facts.tsx";
 import { Failures } from "#console/web/rollout/failures.tsx";
@@ -123,6 +124,7 @@ function GatePanel({ gate, status, isOpen }: GateProps) {
               </span>
             ))}
             <ConfirmGate status={status} gate={one} />
+            {one.comparison !== undefined && <LazyComparison comparison={one.comparison} />}
           </li>
         ))}
       </ul>

@@ -38,7 +38,7 @@ function mainOf({ status }: LiveRollout): Operation | undefined {
 }
 
 function isOfImage({ cause, failed, gate }: LiveRollout["status"]): boolean {
-  if (cause === "gate") {
+  if (cause === "gate" || cause === "comparison") {
     const hasFailed = gate?.checks.some(({ failed_run: run }) => run !== null) ?? true;
     return hasFailed || gate?.gates.some(({ verdict }) => verdict === "fail") === true;
   }

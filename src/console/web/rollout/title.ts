@@ -52,6 +52,9 @@ function pausedWhy({ status, messages }: Pick<Shown, "status" | "messages">): st
     sentinels: `: ${sentinels(failed)} failed${downAfter(status)}`,
     budget: `: too many failed, ${count(failed)} of ${count(status.total)}${downAfter(status)}`,
     gate: `: ${gateWords(status)}`,
+    comparison: isWorse(status)
+      ? ": the new image is worse than the old one"
+      : ": nothing is proven of the new image",
     fleet: ": the fleet does not answer as it should",
     drift: ": sentinels have left the image",
     version: ": the program was replaced by another version",
@@ -65,6 +68,10 @@ function downAfter(status: Status): string {
   if (down === 0) return "";
   const serve = `${down === 1 ? "serves" : "serve"} nothing`;
   return down === status.failed ? ` and ${serve}` : `, ${count(down)} of them ${serve}`;
+}
+
+function isWorse({ gate }: Status): boolean {
+  return gate?.gates.some(({ comparison }) => comparison?.verdict === "worse") === true;
 }
 
 function pausedBy(messages: Shown["messages"]): string {

@@ -21,6 +21,23 @@ const startDriver = async (answer: object) => {
   return driver;
 };
 
+it("what the list has of sentinels' counters is read, without ids and counts that cannot be used", async () => {
+  const one = { region: "eu", image: `${gateway}:v1`, healthy: true };
+  const metrics = { requests: 10, errors: 1 };
+  const driver = await startDriver({
+    sentinels: [
+      { ...one, id: "gw-1", metrics: { ...metrics, latency: { "0.1": 9 } } },
+      { ...one, id: "gw-2", metrics: { requests: "many" } },
+      { ...one, id: "..", metrics },
+      { ...one, id: "gw-4" },
+    ],
+  });
+
+  const counters = await driver.readCounters?.(AbortSignal.timeout(5_000));
+
+  expect([...(counters ?? [])]).toEqual([["gw-1", { ...metrics, latency: { "0.1": 9 } }]]);
+});
+
 /** What is seen of an order when the fleet says that it is ready. */
 const observe = async (image: string, answer: { image: string; running_image?: string }) => {
   const driver = await startDriver({ id: "gw-1", status: "ready", deploy_id: "d-1", ...answer });

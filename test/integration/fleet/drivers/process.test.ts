@@ -117,6 +117,31 @@ describe("the process driver", () => {
     expect(seen).toMatchObject({ status: "failed", healthy: true, running_image: runningImage });
   });
 
+  it("reads what a sentinel has counted, from 0 after its replacement", async () => {
+    const directory = useDirectory();
+    const driver = await startFleet(directory);
+    onTestFinished(() => driver.stop());
+    const signal = AbortSignal.timeout(20_000);
+    const counted = async () => (await driver.readCounters?.(signal))?.get("sentinel-01");
+
+    // Without a key: an answer all the same, and no error of the sentinel.
+    await (await fetch(`http://127.0.0.1:${stateIn(directory).publicPort}/`)).text();
+
+    const before = await waitFor(
+      async () => {
+        const now = await counted();
+        return now?.requests === 1 && now;
+      },
+      { withinMs: 5_000, what: "the request to be counted" },
+    );
+    expect(before.errors).toBe(0);
+    expect(Math.max(...Object.values(before.latency ?? {}))).toBe(1);
+    await deploy(driver, "v2");
+    const after = await counted();
+    expect(after?.requests).toBe(0);
+    expect(after?.startedAt).toBeGreaterThan(before.startedAt ?? Number.NaN);
+  });
+
   it("has started before its sentinels serve, and lists them then as they are", async () => {
     const driver = createFleet(useDirectory());
     onTestFinished(() => driver.stop());
