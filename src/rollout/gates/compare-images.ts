@@ -6,7 +6,7 @@ import { selectorOf } from "#rollout/choice/leave-out.ts";
 import type { History, Ledger, Readings, Verdict } from "#rollout/comparison/contract.ts";
 import { baseMinutes, pastMinutes } from "#rollout/comparison/defaults.ts";
 import { evaluate } from "#rollout/comparison/evaluate.ts";
-import type { Comparison } from "./contract.ts";
+import type { Comparison } from "./comparison-contract.ts";
 
 /** Times are Unix ms. `looks`: as the last comparison of this wave had them. */
 export type WaveCompared = {

@@ -3,14 +3,8 @@ import { ProblemError } from "#kernel/problem.ts";
 import { cleanText } from "#kernel/text.ts";
 import { toIso } from "#kernel/time.ts";
 import { warmupMinutes } from "#rollout/comparison/defaults.ts";
-import type {
-  Comparison,
-  GateOf,
-  GateProblemCode,
-  GateState,
-  GateVerdict,
-  NamedGate,
-} from "./contract.ts";
+import type { Comparison } from "./comparison-contract.ts";
+import type { GateOf, GateProblemCode, GateState, GateVerdict, NamedGate } from "./contract.ts";
 import type { Evaluation, Found, GateKind } from "./kind.ts";
 import { lastReading, withReading } from "./readings.ts";
 

@@ -1,6 +1,7 @@
 /** Gates of a rollout: the rows of a request, and their state from the end of a wave until the next one starts. */
 import { z } from "zod";
 import { Reason } from "#rollout/values-contract.ts";
+import { Comparison } from "./comparison-contract.ts";
 import { ConditionText } from "./condition-text.ts";
 
 export type GateProblemCode =
@@ -159,6 +160,7 @@ export const GateRow = z.discriminatedUnion("kind", [
   PrometheusGate.safeExtend(rowFields),
   WebhookGate.safeExtend(rowFields),
   PauseGate.safeExtend(rowFields),
+  CompareGate.safeExtend(rowFields),
 ]);
 export type GateRow = z.infer<typeof GateRow>;
 
@@ -219,43 +221,6 @@ const Reading = z.object({
   verdict: z.enum(gateVerdicts),
 });
 export type Reading = z.infer<typeof Reading>;
-
-const SideCounts = z.object({ count: z.number(), exposure: z.number(), rate: z.number() });
-
-/** The requests, errors and slow requests of a side in some minutes. */
-const SidePoint = z.tuple([z.number(), z.number(), z.number()]);
-
-/** The last comparison of two images: its numbers, and both sides over time. */
-const Comparison = z.object({
-  verdict: z.enum(["worse", "better", "not_worse", "inconclusive"]),
-  may_go_early: z.boolean(),
-  /** The new image is worse from this `total` on. */
-  threshold: z.number(),
-  total: z.number(),
-  guard: z.boolean().optional(),
-  /** True if the new sentinels were chosen by their labels: then only gross failure counts. */
-  is_chosen: z.boolean().optional(),
-  mode: z.enum(["exact", "history"]).optional(),
-  new_sentinels: z.int().optional(),
-  old_sentinels: z.int().optional(),
-  metrics: z.array(
-    z.object({
-      metric: z.enum(["errors", "slow", "restarts"]),
-      new: SideCounts,
-      old: SideCounts,
-      expected: z.number(),
-      worse: z.number(),
-      not_worse: z.number(),
-      better: z.number(),
-      proof: z.number(),
-    }),
-  ),
-  /** Since the end of the wave, 60 at most, each of as many minutes. */
-  points: z.array(z.object({ at: z.string(), new: SidePoint, old: SidePoint })),
-  /** The evidence after each look that changed it. */
-  looks: z.array(z.object({ at: z.string(), total: z.number() })),
-});
-export type Comparison = z.infer<typeof Comparison>;
 
 const GateView = z.object({
   name: z.string(),

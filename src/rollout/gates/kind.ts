@@ -2,9 +2,9 @@
 import type { ProblemError } from "#kernel/problem.ts";
 import type { Ledger } from "#rollout/comparison/contract.ts";
 import type { CompareImages, WaveCompared } from "./compare-images.ts";
+import type { Comparison } from "./comparison-contract.ts";
 import type {
   CheckState,
-  Comparison,
   GateProblemCode,
   GateRow,
   GateState,

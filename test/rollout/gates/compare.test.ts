@@ -4,7 +4,8 @@ import { nextOf } from "#rollout/conditions/next.ts";
 import { beginWait, withResumedWait } from "#rollout/conditions/wait.ts";
 import { compareGate } from "#rollout/gates/compare.ts";
 import { chooseMembers, createCompareImages } from "#rollout/gates/compare-images.ts";
-import type { Comparison, GateOf, NamedGate } from "#rollout/gates/contract.ts";
+import type { Comparison } from "#rollout/gates/comparison-contract.ts";
+import type { GateOf, NamedGate } from "#rollout/gates/contract.ts";
 import { closeGates, withGateReadings } from "#rollout/gates/registry.ts";
 import { buildHead, buildWave } from "../../support/rollout/rollout-builders.ts";
 

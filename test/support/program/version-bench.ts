@@ -141,12 +141,12 @@ export async function startVersionBench(size: number, environment: Record<string
     send: (handler: RolloutHandlerName, body: unknown = {}) => post(`${handler}/send`, body),
     /** Of any service, at Restate's own ingress. */
     callAt: (address: string, body: unknown = {}) => postTo(address, body),
-    /** How many calls of a handler, as `<service>/<handler>`, are at work now. */
-    atWork: async (handler: string) => {
+    /** How many calls of a handler, as `<service>/<handler>`, have this step in their journals and have not ended. */
+    atStep: async (handler: string, step: string) => {
       const [service, name] = handler.split("/");
-      const rows =
-        await query(`SELECT id FROM sys_invocation WHERE status IN ('running', 'backing-off')
-        AND target_service_name = 'vedette.v1.${service}' AND target_handler_name = '${name}'`);
+      const rows = await query(`SELECT i.id FROM sys_invocation i JOIN sys_journal j ON j.id = i.id
+        WHERE i.status IN ('running', 'backing-off') AND j.name = '${step}'
+        AND i.target_service_name = 'vedette.v1.${service}' AND i.target_handler_name = '${name}'`);
       return rows.length;
     },
     /** Keeps every deploy in flight until `release`, also those that the fleet has taken already. */

@@ -51,10 +51,10 @@ describe("what is under way while the program is replaced by one with another st
   beforeEach(() => bench.start());
   afterEach(() => bench.kill());
 
-  const untilAtWork = (handler: string) =>
-    waitFor(async () => (await bench.atWork(handler)) > 0, {
+  const untilAtStep = (handler: string, step: string) =>
+    waitFor(async () => (await bench.atStep(handler, step)) > 0, {
       withinMs: 20_000,
-      what: `${handler} to be at work`,
+      what: `${handler} to be at ${step}`,
     });
 
   /** Whoever needs this table waits, until the program has been replaced. */
@@ -74,7 +74,7 @@ describe("what is under way while the program is replaced by one with another st
   it("loses no notice", { timeout: 240_000 }, async () => {
     await holding("alert_outbox", async () => {
       await bench.send("Rollout", { image: imageV1, wave_percentages: [100] });
-      await untilAtWork("Notices/post");
+      await untilAtStep("Notices/post", "enqueue-notice");
     });
 
     await bench.start(edits.notice);
@@ -86,7 +86,7 @@ describe("what is under way while the program is replaced by one with another st
   it("pings the heartbeat of a job that ran well", { timeout: 240_000 }, async () => {
     await holding("heartbeat_pings", async () => {
       await bench.callAt("vedette.v1.CronService/key-refill/Run/send");
-      await untilAtWork("JobHeartbeats/succeeded");
+      await untilAtStep("JobHeartbeats/succeeded", "ping-heartbeats");
     });
 
     await bench.start(edits.jobHeartbeat);
@@ -104,7 +104,7 @@ describe("what is under way while the program is replaced by one with another st
     let muted: ReturnType<typeof mute> | undefined;
     await holding("check_states", async () => {
       muted = mute();
-      await untilAtWork("Heartbeat/Mute");
+      await untilAtStep("Heartbeat/Mute", "change");
     });
 
     await bench.start(edits.change);
@@ -117,7 +117,7 @@ describe("what is under way while the program is replaced by one with another st
     const path = "vedette.v1.CronService/count-keys";
     await holding("key_spaces", async () => {
       await bench.callAt(`${path}/Run/send`);
-      await untilAtWork("CronRunner/run");
+      await untilAtStep("CronRunner/run", "count-keys");
     });
 
     await bench.start(edits.job);

@@ -2,7 +2,9 @@
 import { counts } from "#console/web/charts/axis.ts";
 import { LazyChart } from "#console/web/charts/lazy.tsx";
 import { count } from "#console/web/format.ts";
-import type { Comparison } from "#rollout/gates/contract.ts";
+import type { GateStatus } from "#rollout/gates/contract.ts";
+
+type Comparison = NonNullable<GateStatus["gates"][number]["comparison"]>;
 
 export type ComparisonProps = { comparison: Comparison };
 
