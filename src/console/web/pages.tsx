@@ -5,11 +5,9 @@ import { CheckPage } from "./pages/check.tsx";
 import { ChecksPage } from "./pages/checks.tsx";
 import { FleetPage } from "./pages/fleet.tsx";
 import { HistoryPage } from "./pages/history.tsx";
-import { KeysPage } from "./pages/keys.tsx";
 import { PinsPage } from "./pages/pins.tsx";
 import { PromotionsPage } from "./pages/promotions.tsx";
 import { RolloutPage } from "./pages/rollout.tsx";
-import { RoutesPage } from "./pages/routes.tsx";
 import { SentinelPage } from "./pages/sentinel.tsx";
 import { StartPage } from "./pages/start.tsx";
 import { WindowsPage } from "./pages/windows.tsx";
@@ -46,6 +44,8 @@ function later(load: () => Promise<{ Page: FunctionComponent }>): FunctionCompon
 }
 
 const Compare = later(async () => ({ Page: (await import("./pages/compare.tsx")).ComparePage }));
+const Keys = later(async () => ({ Page: (await import("./pages/keys.tsx")).KeysPage }));
+const Routes = later(async () => ({ Page: (await import("./pages/routes.tsx")).RoutesPage }));
 const PastRollout = later(async () => ({
   Page: (await import("./pages/past-rollout.tsx")).PastRolloutPage,
 }));
@@ -86,8 +86,8 @@ export const routes: readonly Route[] = [
     section: "routes",
     nav: "/routes",
     matches: at("/routes"),
-    Page: RoutesPage,
+    Page: Routes,
   },
-  { title: "Keys", section: "keys", nav: "/keys", matches: at("/keys"), Page: KeysPage },
+  { title: "Keys", section: "keys", nav: "/keys", matches: at("/keys"), Page: Keys },
   { title: "Check", section: "checks", matches: below("/checks/"), Page: CheckPage },
 ];

@@ -135,7 +135,7 @@ describe("requests that the gateway refuses", () => {
 
   it.each([
     "/vedette.v1.SentinelRolloutService/other/Rollout",
-    "/vedette.v1.SentinelRolloutService/other/Status/send",
+    "/vedette.v1.SentinelRolloutService/other/Rollout/send",
     `${rollout}/begin`,
     `${rollout}/runnerEnded`,
     "/vedette.v1.SentinelService/gw-1/Deploy",
@@ -328,7 +328,9 @@ describe("requests that the gateway forwards", () => {
 
     expect(status).toBe(502);
     expect(body.detail).toContain("larger than 64 MiB");
-    expect(bench.reached).toHaveLength(1);
+    // A slow machine asks for a sign of life besides.
+    const calls = bench.reached.filter(({ path }) => path !== "/restate/health");
+    expect(calls).toHaveLength(1);
   });
 
   it("repeats a call under the same key when the connection to Restate breaks", async () => {

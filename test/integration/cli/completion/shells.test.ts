@@ -86,7 +86,7 @@ describe("bash", () => {
   it("narrows them down to what was typed", () => {
     expect(offeredByBash(["vedette ro", "vedette rollout start image --w"])).toEqual([
       ["rollout", "root-keys"],
-      ["--waves", "--wait"],
+      ["--waves", "--watch-for", "--wait"],
     ]);
   });
 
