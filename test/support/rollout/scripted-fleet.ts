@@ -21,6 +21,8 @@ export async function startScriptedFleet(first: FleetScript) {
     calls.push(request);
     script(request, outgoing);
   });
+  // It shares a process with what reads large answers, for longer than the default of five seconds.
+  server.keepAliveTimeout = 120_000;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
