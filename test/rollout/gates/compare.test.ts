@@ -115,6 +115,18 @@ describe("the gate that compares images", () => {
     expect(withResumedWait(interrupted, endMs).ledgers).toEqual({ compare: ledger });
   });
 
+  it("has the hour before the first wave as its base, however long the rollout has waited for that", () => {
+    const startedAt = new Date(closedMs - 10 * minute).toISOString();
+    const gate = buildGate();
+    const head = buildHead({
+      ...{ gates: [gate], gateStatus: closeGates([gate], 1, closedMs) },
+      startedAt: new Date(closedMs - 5 * 86_400_000).toISOString(),
+      waves: [buildWave({ startedAt }), buildWave()],
+    });
+
+    expect(dueGates(head)[0]?.compared?.startedMs).toBe(Date.parse(startedAt));
+  });
+
   it("does not close after the last wave, which leaves nobody to compare with", () => {
     const wave = buildWave({ endedAt: new Date(closedMs).toISOString(), succeeded: 2 });
     const head = buildHead({ waves: [wave], gates: [buildGate()], policy: { soak_seconds: 60 } });
