@@ -83,7 +83,12 @@ export async function startFleets(base: Base, parts: FleetParts): Promise<Runnin
     fleets.push(running);
     const read = countersOf(one, driver);
     if (read !== undefined) {
-      const recorder = startRecorder({ fleet: one.name, store: counts, read, log });
+      const recorder = startRecorder({
+        fleet: one.name,
+        store: counts,
+        read,
+        log: namedLog(one, log),
+      });
       stops.add(`counters ${one.name}`, recorder.stop);
     }
     const { populate } = driver;
@@ -135,7 +140,7 @@ function createDriver(
     apiUrl: apiUrl ?? httpUrl(config.api),
     rootKey,
     findCredential,
-    log: name === defaultFleet ? log : log.child({ fleet: name }),
+    log: namedLog({ name }, log),
   });
   return driverOfFleet(driver, { fleet: name, fleets: names });
 }
@@ -155,8 +160,12 @@ function createListing(
     maxMissingPercent: limit,
     keepsLogs: fleet.log_lines > 0,
   });
-  const named = name === defaultFleet ? log : log.child({ fleet: name });
-  return createFleetListing({ ...parts, store, log: named });
+  return createFleetListing({ ...parts, store, log: namedLog({ name }, log) });
+}
+
+/** The log whose lines name the fleet, unless it is the default one. */
+function namedLog({ name }: Pick<Fleet, "name">, log: Log): Log {
+  return name === defaultFleet ? log : log.child({ fleet: name });
 }
 
 /**
