@@ -30,7 +30,8 @@ import type { Stops } from "./stops.ts";
 /** A start waits so long for the first list of each fleet. */
 const firstListMs = 2_000;
 
-export type RunningFleet = FleetWithLogins & Deploying & { listing: FleetListing; logs: FleetLogs };
+export type RunningFleet = FleetWithLogins &
+  Deploying & { listing: FleetListing; logs: FleetLogs; hasCounters: boolean };
 
 export type RunningFleets = {
   store: FleetStore;
@@ -73,15 +74,16 @@ export async function startFleets(base: Base, parts: FleetParts): Promise<Runnin
     await driver.start();
     const { log_lines: lines } = one.fleet;
     const keepLog = createSaveLog({ driver, store: logs, budget: createLogBudget(), lines, log });
+    const read = countersOf(one, driver);
     const running = {
       ...one,
+      hasCounters: read !== undefined,
       listing: createListing(base, one, { database, driver, metrics: metrics.ofList(one.name) }),
       deployer: metrics.countDeploys(one.name, createDeployer(driver, store, keepLog)),
       logs: { name: one.name, driver, lines },
       deployTimeoutMs: one.fleet.deploy_timeout_seconds * 1_000,
     };
     fleets.push(running);
-    const read = countersOf(one, driver);
     if (read !== undefined) {
       const recorder = startRecorder({
         fleet: one.name,
@@ -104,12 +106,16 @@ export async function startFleets(base: Base, parts: FleetParts): Promise<Runnin
   return { store, readCounts: counts.read, fleets, listed: Promise.all(listed), populate };
 }
 
-/** How the counters of a fleet's sentinels are read; undefined: nobody reads them. */
-function countersOf({ name, fleet, rollout }: Fleet, driver: Driver): ReadCounters | undefined {
+/** How the counters of a fleet's sentinels are read; undefined: nobody can, whatever the setting is. */
+export function countersOf(
+  { name, fleet, rollout }: Pick<Fleet, "name" | "fleet" | "rollout">,
+  driver: Pick<Driver, "readCounters">,
+): ReadCounters | undefined {
   const source = countersSourceOf(fleet);
   if (source === "fleet") return driver.readCounters;
-  if (source === "off") return undefined;
-  const query = createQueryByLabel(prometheusOf(rollout));
+  const server = prometheusOf(rollout);
+  if (source === "off" || server === undefined) return undefined;
+  const query = createQueryByLabel(server);
   return createReadByQueries(fleet.counters, { query, idOf: (id) => qualifiedId(name, id) });
 }
 

@@ -37,7 +37,7 @@ export const compareGate: GateKind<CompareGate> = {
   evaluate,
   refuse: ({ name }, { hasCounters }) => {
     if (hasCounters) return undefined;
-    const detail = `the gate ${name} (compare) needs the setting fleet.counters.source of this fleet, an hour before the rollout: set it, or give gates without it`;
+    const detail = `the gate ${name} (compare) needs the counters of this fleet, an hour before the rollout: set fleet.counters.source (prometheus, with rollout.prometheus_url, where the driver reads none), or give gates without it`;
     return new ProblemError<GateProblemCode>({ status: 409, code: "gate_off", detail });
   },
   describe: ({ name, minutes, when_inconclusive }) =>

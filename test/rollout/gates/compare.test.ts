@@ -95,7 +95,7 @@ describe("the gate that compares images", () => {
 
     expect(compareGate.refuse(buildGate(), { ...targets, hasCounters: false })).toMatchObject({
       code: "gate_off",
-      message: expect.stringMatching(/^the gate compare .* fleet\.counters\.source of this fleet/),
+      message: expect.stringMatching(/^the gate compare .* fleet\.counters\.source/),
     });
     expect(compareGate.refuse(buildGate(), { ...targets, hasCounters: true })).toBeUndefined();
   });
