@@ -30,7 +30,8 @@ import type { Stops } from "./stops.ts";
 /** A start waits so long for the first list of each fleet. */
 const firstListMs = 2_000;
 
-export type RunningFleet = FleetWithLogins & Deploying & { listing: FleetListing; logs: FleetLogs };
+export type RunningFleet = FleetWithLogins &
+  Deploying & { listing: FleetListing; logs: FleetLogs; hasCounters: boolean };
 
 export type RunningFleets = {
   store: FleetStore;
@@ -73,17 +74,23 @@ export async function startFleets(base: Base, parts: FleetParts): Promise<Runnin
     await driver.start();
     const { log_lines: lines } = one.fleet;
     const keepLog = createSaveLog({ driver, store: logs, budget: createLogBudget(), lines, log });
+    const read = countersOf(one, driver);
     const running = {
       ...one,
+      hasCounters: read !== undefined,
       listing: createListing(base, one, { database, driver, metrics: metrics.ofList(one.name) }),
       deployer: metrics.countDeploys(one.name, createDeployer(driver, store, keepLog)),
       logs: { name: one.name, driver, lines },
       deployTimeoutMs: one.fleet.deploy_timeout_seconds * 1_000,
     };
     fleets.push(running);
-    const read = countersOf(one, driver);
     if (read !== undefined) {
-      const recorder = startRecorder({ fleet: one.name, store: counts, read, log });
+      const recorder = startRecorder({
+        fleet: one.name,
+        store: counts,
+        read,
+        log: namedLog(one, log),
+      });
       stops.add(`counters ${one.name}`, recorder.stop);
     }
     const { populate } = driver;
@@ -99,12 +106,16 @@ export async function startFleets(base: Base, parts: FleetParts): Promise<Runnin
   return { store, readCounts: counts.read, fleets, listed: Promise.all(listed), populate };
 }
 
-/** How the counters of a fleet's sentinels are read; undefined: nobody reads them. */
-function countersOf({ name, fleet, rollout }: Fleet, driver: Driver): ReadCounters | undefined {
+/** How the counters of a fleet's sentinels are read; undefined: nobody can, whatever the setting is. */
+export function countersOf(
+  { name, fleet, rollout }: Pick<Fleet, "name" | "fleet" | "rollout">,
+  driver: Pick<Driver, "readCounters">,
+): ReadCounters | undefined {
   const source = countersSourceOf(fleet);
   if (source === "fleet") return driver.readCounters;
-  if (source === "off") return undefined;
-  const query = createQueryByLabel(prometheusOf(rollout));
+  const server = prometheusOf(rollout);
+  if (source === "off" || server === undefined) return undefined;
+  const query = createQueryByLabel(server);
   return createReadByQueries(fleet.counters, { query, idOf: (id) => qualifiedId(name, id) });
 }
 
@@ -135,7 +146,7 @@ function createDriver(
     apiUrl: apiUrl ?? httpUrl(config.api),
     rootKey,
     findCredential,
-    log: name === defaultFleet ? log : log.child({ fleet: name }),
+    log: namedLog({ name }, log),
   });
   return driverOfFleet(driver, { fleet: name, fleets: names });
 }
@@ -155,8 +166,12 @@ function createListing(
     maxMissingPercent: limit,
     keepsLogs: fleet.log_lines > 0,
   });
-  const named = name === defaultFleet ? log : log.child({ fleet: name });
-  return createFleetListing({ ...parts, store, log: named });
+  return createFleetListing({ ...parts, store, log: namedLog({ name }, log) });
+}
+
+/** The log whose lines name the fleet, unless it is the default one. */
+function namedLog({ name }: Pick<Fleet, "name">, log: Log): Log {
+  return name === defaultFleet ? log : log.child({ fleet: name });
 }
 
 /**

@@ -6,7 +6,6 @@ import type { Config } from "#config.ts";
 import { keepCron, startCron } from "#cron/internal.ts";
 import type { Credentials } from "#embedded/contract.ts";
 import { publicIdentity } from "#embedded/credentials.ts";
-import { countersSourceOf } from "#fleet/config.ts";
 import { createSentinelService } from "#fleet/deploys/service.ts";
 import { createStartDeploys } from "#fleet/deploys/start.ts";
 import { createFleetService } from "#fleet/fleet-service.ts";
@@ -268,6 +267,6 @@ function toRolloutFleet(base: Base, one: RunningFleet): RolloutFleet {
     deployTimeoutMs,
     operators,
     ...(prometheus !== undefined && { prometheus }),
-    hasCounters: countersSourceOf(one.fleet) !== "off",
+    hasCounters: one.hasCounters,
   };
 }

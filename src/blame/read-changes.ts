@@ -1,5 +1,5 @@
 /** Reads the changes before a moment from the tables of their slices: one statement, in which each kind is bounded. */
-import type { Database } from "#kernel/database.ts";
+import { type Database, inTransaction } from "#kernel/database.ts";
 import type { Blame, Change } from "./contract.ts";
 import { definitions } from "./kinds/definitions.ts";
 import { keys } from "./kinds/keys.ts";
@@ -15,6 +15,9 @@ const kinds = { rollouts, definitions, routes, keys, starts };
 /** How far back a cause is looked for. */
 const backMs = 24 * 3_600_000;
 
+/** Nobody waits for longer, and a statement that went on would keep a connection from those who do. */
+const limitMs = 1_000;
+
 /** Reads what had changed by then, for alerts that open then. `keyHashes`: of the keys that checks use. */
 export function createReadBlame(database: Database, keyHashes: readonly string[]) {
   return async (nowMs: number): Promise<Blame> => {
@@ -27,7 +30,10 @@ type Asked = { nowMs: number; keyHashes: readonly string[] };
 
 async function readChanges(database: Database, { nowMs, keyHashes }: Asked): Promise<Change[]> {
   const values = [new Date(nowMs - backMs), new Date(nowMs), keyHashes];
-  const { rows } = await database.query<{ kind: keyof typeof kinds; row: Row }>(readAll, values);
+  const { rows } = await inTransaction(database, async (transaction) => {
+    await transaction.query(`SET LOCAL statement_timeout = ${limitMs}`);
+    return transaction.query<{ kind: keyof typeof kinds; row: Row }>(readAll, values);
+  });
   return rows.map(({ kind, row }) => kinds[kind].toChange(row));
 }
 

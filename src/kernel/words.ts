@@ -56,6 +56,7 @@ const impersonal = new Map([
   ["reconciler", "the reconciler (fleet.on_drift)"],
   ["console", "the console itself"],
   ["on_failure", "on_failure"],
+  ["watch_for", "watch_for"],
 ]);
 
 export function isPersonal(name: string): boolean {

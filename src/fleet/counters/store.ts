@@ -25,7 +25,7 @@ export type CountStore = ReturnType<typeof createCountStore>;
 
 export function createCountStore(database: Database) {
   return {
-    /** Claims a minute for this process; false: another has it. Deletes those of more than two days before. */
+    /** Claims a minute for this process; false: another has it. Deletes those of more than two days before, of any fleet. */
     async claim(fleet: string, minute: number): Promise<boolean> {
       const { rowCount } = await database.query(claimMinute, [fleet, new Date(minute)]);
       return rowCount === 1;
@@ -67,7 +67,9 @@ type StoredMinute = { at: number; bounds: number[]; members: Buffer; counts: Buf
 
 const claimMinute = `
   WITH old AS (
-    DELETE FROM sentinel_counts WHERE fleet = $1 AND minute < $2::timestamptz - interval '2 days'
+    DELETE FROM sentinel_counts WHERE (fleet, minute) IN (
+      SELECT fleet, minute FROM sentinel_counts
+      WHERE minute < $2::timestamptz - interval '2 days' FOR UPDATE SKIP LOCKED)
   )
   INSERT INTO sentinel_counts (fleet, minute) VALUES ($1, $2) ON CONFLICT DO NOTHING`;
 

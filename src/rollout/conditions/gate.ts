@@ -92,11 +92,13 @@ export function dueGates(head: RolloutHead): DueGate[] {
 }
 
 function toCompared(
-  { startedAt, policy, ledgers, wait }: RolloutHead,
+  { startedAt: requestedAt, waves, policy, ledgers, wait }: RolloutHead,
   { name, minutes }: NamedGate & GateOf<"compare">,
   { comparison }: GateState,
 ): WaveCompared {
   const ledger = ledgers?.[name];
+  // Windows, approvals and `not_before` may hold it for days.
+  const startedAt = waves[0]?.startedAt ?? requestedAt;
   return {
     startedMs: Date.parse(startedAt),
     settledMs: Date.parse(wait?.since ?? startedAt),

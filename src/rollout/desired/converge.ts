@@ -97,8 +97,10 @@ export function requestOf(
   { image, ids }: Plan,
   { former, rows }: { former: FormerRollout | undefined; rows: readonly GateRow[] },
 ): RolloutRequest {
-  // Nobody is asked at night to confirm that a sentinel runs what was confirmed for it before.
-  const gates = (former?.gates ?? gatesOf({}, rows)).filter(({ kind }) => kind !== "pause");
+  // Nobody is asked at night to confirm what was confirmed before; and drifted sentinels are no measure of the image.
+  const gates = (former?.gates ?? gatesOf({}, rows)).filter(
+    ({ kind }) => kind !== "pause" && kind !== "compare",
+  );
   const reason = "they run another image than the desired one";
   // Also if there are none: else it would have the default ones.
   const request = { image, only: { ids }, reason, gates };

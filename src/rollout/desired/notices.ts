@@ -107,3 +107,16 @@ export function composeRefusal({
     rollout: { id, fleet, event: "drift found" } satisfies RolloutNote,
   };
 }
+
+type Checked = { count: number; held: number; request?: object };
+
+/** The answer of a check in words, as `vedette cron list` has it. */
+export function describeCheck({ count, held, request }: Checked, refusal: string | null): string {
+  const parts = [
+    `${count} drifted`,
+    ...(held === 0 ? [] : [`${held} held`]),
+    ...(request === undefined ? [] : ["converging"]),
+    ...(refusal === null ? [] : [`the last rollout was refused: ${refusal}`]),
+  ];
+  return parts.join(", ");
+}

@@ -31,13 +31,14 @@ import {
   composeDrift,
   composeHold,
   composeRefusal,
+  describeCheck,
   type FoundDrift,
   maxNamed,
   newNoticeId,
   notify,
 } from "./notices.ts";
 import { type DesiredStore, reconciler } from "./store.ts";
-import { type WatchParts, watchCompleted } from "./watch-completed.ts";
+import { readCompleted, recordCompleted, type WatchParts } from "./watch-completed.ts";
 
 /** `refusal`: null: the rollout was started. */
 type Refusal = { image: string; refusal: string | null };
@@ -98,11 +99,12 @@ export function createReconciler(parts: ReconcilerParts) {
 
 async function check(ctx: ObjectContext, parts: ReconcilerParts): Promise<string> {
   const before = await readBefore(ctx);
+  // It lists the fleet, which is compared then: a change by hand is held in the check that would call it a fault.
+  const watched = before.isWatched ? await readCompleted(ctx, parts) : null;
   const compare = () => compareNow(parts, ctx.key, before);
   const found = await ctx.run("compare-images", compare, { maxRetryDuration: retryForMs });
   const areHeld = found?.hold === undefined || (await hold(ctx, parts.pins, found.hold));
-  // After the holds: a held sentinel is no fault of the image.
-  if (before.isWatched) await watchCompleted(ctx, parts);
+  if (watched !== null) await recordCompleted(ctx, watched, parts);
   if (found === null) return "not known now";
   await announce(ctx, { ...found, state: before.state });
   const { rolloutId } = before;
@@ -132,16 +134,6 @@ function store(ctx: ObjectContext, before: Before, { tries, heldOnce, count }: C
   if (!isDeepStrictEqual(tries, before.tries)) ctx.set("tries", tries);
   if (!isDeepStrictEqual(heldOnce, before.heldOnce)) ctx.set("heldOnce", heldOnce);
   if (count === 0) ctx.clear("refusal");
-}
-
-function describeCheck({ count, held, request }: Check, refusal: string | null): string {
-  const parts = [
-    `${count} drifted`,
-    ...(held === 0 ? [] : [`${held} held`]),
-    ...(request === undefined ? [] : ["converging"]),
-    ...(refusal === null ? [] : [`the last rollout was refused: ${refusal}`]),
-  ];
-  return parts.join(", ");
 }
 
 /** `isWatched`: the rollout has completed, and nothing is converged that its watch has to see. */

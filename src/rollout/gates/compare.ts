@@ -35,10 +35,9 @@ export const compareGate: GateKind<CompareGate> = {
     return { ...withReading(state, found), ...(comparison !== undefined && { comparison }) };
   },
   evaluate,
-  refuse: (_, { hasCounters }) => {
+  refuse: ({ name }, { hasCounters }) => {
     if (hasCounters) return undefined;
-    const detail =
-      "a gate of the kind compare needs the setting fleet.counters.source, an hour before the rollout";
+    const detail = `the gate ${name} (compare) needs the counters of this fleet, an hour before the rollout: set fleet.counters.source (prometheus, with rollout.prometheus_url, where the driver reads none), or give gates without it`;
     return new ProblemError<GateProblemCode>({ status: 409, code: "gate_off", detail });
   },
   describe: ({ name, minutes, when_inconclusive }) =>

@@ -28,9 +28,9 @@ export const prometheusGate: GateKind<PrometheusGate> = {
   },
   withFound: withReading,
   evaluate,
-  refuse: (_, { hasPrometheus }) => {
+  refuse: ({ name }, { hasPrometheus }) => {
     if (hasPrometheus) return undefined;
-    const detail = "a gate of the kind prometheus needs the setting rollout.prometheus_url";
+    const detail = `the gate ${name} (prometheus) needs the setting rollout.prometheus_url of this fleet: set it, or give gates without it`;
     return new ProblemError<GateProblemCode>({ status: 409, code: "gate_off", detail });
   },
   describe: ({ name, query, pass, fail, count, interval_seconds, timeout_seconds }) => {

@@ -23,7 +23,7 @@ export function createQueryPrometheus(server: PrometheusServer | undefined): Que
 }
 
 /** Returns the values of an instant vector by one of its labels. Throws what is no answer, in words. */
-export function createQueryByLabel(server: PrometheusServer | undefined) {
+export function createQueryByLabel(server: PrometheusServer) {
   return async (query: string, label: string): Promise<Map<string, number>> => {
     const data = await ask(server, query, mostOfFleet);
     if ("error" in data) throw new Error(data.error);

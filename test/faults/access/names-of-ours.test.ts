@@ -5,7 +5,7 @@ import { OperatorName } from "#control/contract.ts";
 import { identifyPerson } from "#control/sign-in/claims.ts";
 
 const names = [
-  ...["reconciler", "on_failure", "console"],
+  ...["reconciler", "on_failure", "watch_for", "console"],
   ...["ingress-token", "local-caller", "restate-console"],
 ];
 

@@ -194,6 +194,19 @@ it("a pause is not explained if what changed cannot be read", async () => {
   expect(await explain({ id: "ro_1", fleet: "singleton", event: "paused" })).toEqual([]);
 });
 
+it("changes that cannot be read in a second are given up, and leave their connection to others", async () => {
+  const blocker = await database.connect();
+  await blocker.query("BEGIN; LOCK TABLE definitions IN ACCESS EXCLUSIVE MODE");
+  onTestFinished(async () => {
+    await blocker.query("ROLLBACK");
+    blocker.release();
+  });
+
+  await expect(createReadBlame(database, [])(Date.now())).rejects.toThrow("statement timeout");
+
+  expect(database.totalCount - database.idleCount).toBe(1);
+});
+
 const start = (settings: object, { version = "1", pepper = "p" } = {}) =>
   recordStart(database, {
     part: "api",

@@ -87,6 +87,7 @@ const plan = { image, ids: ["a"] };
 const rows = [
   { id: "checked", kind: "checks", checks: ["liveness"], default: true },
   { id: "sign-off", kind: "pause", default: true },
+  { id: "compared", kind: "compare", default: true },
   { id: "other", kind: "pause" },
 ].map((row) => GateRow.parse(row));
 
@@ -102,7 +103,10 @@ it("the request has the rules of the rollout that brought the image, and none of
     gates: gatesOf(
       {
         gate: { checks: ["liveness"], clean_runs: 3, timeout_seconds: 600 },
-        gates: [{ kind: "pause", timeout_seconds: 600, on_timeout: "pause" }],
+        gates: [
+          { kind: "pause", timeout_seconds: 600, on_timeout: "pause" },
+          { kind: "compare", minutes: 30, when_inconclusive: "pause" },
+        ],
       },
       [],
     ),
@@ -127,7 +131,7 @@ it("the request has no gate if that rollout had none, whatever is default by now
   expect(requestOf(plan, { former, rows }).gates).toEqual([]);
 });
 
-it("the request without such a rollout has the default gates of the definitions that ask nobody", () => {
+it("the request without such a rollout has those default gates of the definitions that ask nobody and compare nothing", () => {
   const { gates } = requestOf(plan, { former: undefined, rows });
 
   expect(gates).toMatchObject([{ kind: "checks", name: "checked" }]);

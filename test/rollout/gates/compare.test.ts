@@ -95,7 +95,7 @@ describe("the gate that compares images", () => {
 
     expect(compareGate.refuse(buildGate(), { ...targets, hasCounters: false })).toMatchObject({
       code: "gate_off",
-      message: expect.stringContaining("fleet.counters.source"),
+      message: expect.stringMatching(/^the gate compare .* fleet\.counters\.source/),
     });
     expect(compareGate.refuse(buildGate(), { ...targets, hasCounters: true })).toBeUndefined();
   });
@@ -113,6 +113,18 @@ describe("the gate that compares images", () => {
     expect(withResumedWait(stopped, endMs).ledgers).toBeUndefined();
     const interrupted = { ...head, state: "paused", cause: "operator" } as const;
     expect(withResumedWait(interrupted, endMs).ledgers).toEqual({ compare: ledger });
+  });
+
+  it("has the hour before the first wave as its base, however long the rollout has waited for that", () => {
+    const startedAt = new Date(closedMs - 10 * minute).toISOString();
+    const gate = buildGate();
+    const head = buildHead({
+      ...{ gates: [gate], gateStatus: closeGates([gate], 1, closedMs) },
+      startedAt: new Date(closedMs - 5 * 86_400_000).toISOString(),
+      waves: [buildWave({ startedAt }), buildWave()],
+    });
+
+    expect(dueGates(head)[0]?.compared?.startedMs).toBe(Date.parse(startedAt));
   });
 
   it("does not close after the last wave, which leaves nobody to compare with", () => {

@@ -46,17 +46,18 @@ it("minutes are read as they were written, one span after the other, with gaps n
   expect([...(c?.requests ?? [])]).toEqual(Array(4).fill(Number.NaN));
 });
 
-it("of two processes one has a minute, and minutes of more than two days before are deleted", async () => {
+it("of two processes one has a minute, and minutes of more than two days before are deleted, also of fleets that are gone", async () => {
   const store = createCountStore(database());
   const later = start + 3 * 24 * 60 * minute;
 
   expect(await Promise.all([store.claim("edge", start), store.claim("edge", start)])).toEqual(
     expect.arrayContaining([true, false]),
   );
+  await store.claim("gone-by-now", start);
   await store.claim("edge", later);
 
   const { rows } = await database().query(
-    "SELECT minute FROM sentinel_counts WHERE fleet = 'edge'",
+    "SELECT fleet, minute FROM sentinel_counts WHERE fleet IN ('edge', 'gone-by-now')",
   );
-  expect(rows).toEqual([{ minute: new Date(later) }]);
+  expect(rows).toEqual([{ fleet: "edge", minute: new Date(later) }]);
 });

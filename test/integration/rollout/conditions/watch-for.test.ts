@@ -151,6 +151,19 @@ describe.each(modes)("a rollout with watch_for, $mode", ({ alwaysReplay }) => {
     expect(await status()).toMatchObject({ state: "completed", failed: 0 });
   });
 
+  it("holds a sentinel that was changed by hand before its watch takes it for a fault, at whatever time of a list", async () => {
+    await complete({ on_failure: "rollback" });
+    bench.fleet.run("s02", imageV1.replace("v1", "debug"));
+
+    for (let i = 0; i < 3; i += 1) await bench.post("Test/checkDrift", { fleet: "singleton" });
+
+    expect(await status()).toMatchObject({ state: "completed", failed: 0 });
+    const { rows } = await bench.database.query("SELECT id, ids FROM rollout_pins");
+    expect(rows).toMatchObject([{ ids: ["s02"] }]);
+    const removal = { id: rows[0].id, reason: "it is over" };
+    await bench.post("vedette.v1.RolloutPins/Remove", removal, "ada");
+  });
+
   it("is watched no longer once another rollout has started", async () => {
     await complete({ on_failure: "rollback" });
     const image = imageV1.replace("v1", "v3");
