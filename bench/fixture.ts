@@ -11,6 +11,7 @@ import { createStartDeploys } from "#fleet/deploys/start.ts";
 import type { Driver } from "#fleet/drivers/driver.ts";
 import { createFleetStore, type FleetStore } from "#fleet/store.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
+import { ingressPath } from "#kernel/ingress.ts";
 import { createLog } from "#kernel/log.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import { type EndpointSettings, serveEndpoint } from "#worker/endpoint.ts";
@@ -179,7 +180,9 @@ type Call = { url: string; handler: string; body?: unknown; token?: string };
 
 /** Calls a handler of the rollout. Throws when the answer is not a success. */
 export async function callRollout({ url, handler, body = {}, token }: Call): Promise<Answer> {
-  const answer = await fetch(`${url}/vedette.v1.SentinelRolloutService/singleton/${handler}`, {
+  const path = `/vedette.v1.SentinelRolloutService/singleton/${handler}`;
+  // Restate itself asks for no token.
+  const answer = await fetch(`${url}${token === undefined ? ingressPath(path) : path}`, {
     method: "POST",
     headers: {
       "content-type": "application/json",

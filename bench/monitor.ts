@@ -9,6 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import pLimit from "p-limit";
 import pRetry from "p-retry";
 import { Pool } from "undici";
+import { ingressPath } from "#kernel/ingress.ts";
 import { countFrom, spread } from "./measure.ts";
 import { type MonitorBench, nowMs, withMonitor } from "./monitor-fixture.ts";
 import { idsOf, type Plan, pingTokenOf } from "./monitor-plan.ts";
@@ -44,12 +45,15 @@ async function register({ ingressUrl }: MonitorBench, ids: readonly string[]): P
   const limit = pLimit(32);
   const one = async (id: string) => {
     const token_hash = createHash("sha256").update(pingTokenOf(id)).digest("hex");
-    const answer = await fetch(`${ingressUrl}/vedette.v1.Heartbeat/${id}/Register`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ token_hash }),
-      signal: AbortSignal.timeout(60_000),
-    });
+    const answer = await fetch(
+      `${ingressUrl}${ingressPath(`/vedette.v1.Heartbeat/${id}/Register`)}`,
+      {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ token_hash }),
+        signal: AbortSignal.timeout(60_000),
+      },
+    );
     if (!answer.ok) throw new Error(`${id}: ${answer.status} ${await answer.text()}`);
   };
   await Promise.all(ids.map((id) => limit(() => pRetry(() => one(id), { retries: 3 }))));

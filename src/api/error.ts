@@ -5,6 +5,7 @@ export const errorCatalogue = {
   "unkey/application/invalid_input": [400, "Bad Request"],
   "unkey/application/protected_resource": [412, "Resource is protected"],
   "unkey/application/precondition_failed": [412, "Precondition Failed"],
+  "unkey/application/hosted_platform_only": [404, "Not Found"],
   "unkey/application/unexpected_error": [500, "Internal Server Error"],
   "unkey/application/service_unavailable": [503, "Service Unavailable"],
   "unkey/authentication/malformed": [400, "Bad Request"],

@@ -8,8 +8,8 @@ import type { Config } from "#config.ts";
 import { defaultFleet } from "#fleet/contract.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
+import { patience, sendToRestate } from "#kernel/ingress.ts";
 import { createReach } from "#kernel/reach.ts";
-import { patience, sendToRestate } from "#kernel/restate.ts";
 import { createReadSecret } from "#kernel/secrets.ts";
 import { drillService } from "#monitor/drills/contract.ts";
 import { channelEvents } from "#rollout/rules/messages.ts";
@@ -67,7 +67,7 @@ export function createAlerts(
     countAccepted: results.countAccepted,
     notifyDrill: (outcome) =>
       sendToRestate(
-        `${ingressUrl}/${drillService}/${outcome.drill}/noted`,
+        { ingressUrl, path: `/${drillService}/${outcome.drill}/noted` },
         outcome,
         patience.caller,
       ),

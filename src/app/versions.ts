@@ -3,7 +3,8 @@ import { alertEvents, notices } from "#alerts/contract.ts";
 import { cronObject, cronRuns } from "#cron/internal.ts";
 import { definitionsObject } from "#definitions/internal.ts";
 import { fleetService } from "#fleet/contract.ts";
-import { callRestate, type Duties, dutiesOf } from "#kernel/restate.ts";
+import { callRestate } from "#kernel/ingress.ts";
+import { type Duties, dutiesOf } from "#kernel/restate.ts";
 import { drillObject } from "#monitor/drills/internal.ts";
 import {
   apiCheckObject,
@@ -122,8 +123,8 @@ async function releaseRollout(
   const again = wedged.filter(isResent).map(({ id }) => id);
   const { inputs } = await reader.journals(again);
   const calls = wedged.map((call) => withInput(call, inputs.get(call.id)));
-  const address = `${parts.ingressUrl}/${rolloutRelease.name}/release`;
-  await callRestate(address, { revision: parts.revision, wedged: calls });
+  const at = { ingressUrl: parts.ingressUrl, path: `/${rolloutRelease.name}/release` };
+  await callRestate(at, { revision: parts.revision, wedged: calls });
 }
 
 async function releaseOthers(
@@ -132,7 +133,8 @@ async function releaseOthers(
 ): Promise<void> {
   if (wedged.length === 0) return;
   const order = await readRelease(wedged, { reader, duties });
-  await callRestate(`${parts.ingressUrl}/${releaseService.name}/release`, order);
+  const at = { ingressUrl: parts.ingressUrl, path: `/${releaseService.name}/release` };
+  await callRestate(at, order);
 }
 
 function withInput(call: WedgedInvocation, payload: Buffer | undefined) {

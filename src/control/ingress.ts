@@ -4,6 +4,7 @@ import { signActor, targetOfPath } from "#kernel/actor.ts";
 import { parseJsonText, readBody } from "#kernel/body.ts";
 import { createHangWatch, type HangWatch, HungError, isHung } from "#kernel/hang-watch.ts";
 import { Agent, errors, request } from "#kernel/http.ts";
+import { errorSourceOf, ingressPath } from "#kernel/ingress.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { reachAddress } from "#kernel/restate.ts";
 import type { CiRun } from "#kernel/roles.ts";
@@ -26,7 +27,18 @@ type IngressCall = {
   signal: AbortSignal;
 };
 
-export type IngressAnswer = { status: number; body: unknown; invocationId: string | undefined };
+export type IngressAnswer = {
+  status: number;
+  body: unknown;
+  invocationId: string | undefined;
+  /** Of Restate's header; absent for what is no error, or from a proxy that drops headers. */
+  source?: ReturnType<typeof errorSourceOf>;
+};
+
+/** Returns whether Restate or the handler refused the call: its body says so as well. */
+export function sourceOf({ source, body }: Pick<IngressAnswer, "source" | "body">) {
+  return source ?? ((body ?? {}) as Pick<IngressAnswer, "source">).source;
+}
 
 export type Ingress = {
   call: (call: IngressCall) => Promise<IngressAnswer>;
@@ -85,7 +97,9 @@ export function createIngress(settings: IngressSettings): Ingress {
       isTaken ||= attempt.outcome !== "absent";
       const afterMs = performance.now() - startedMs;
       const isHung = attempt.isHung === true && !mayWait(blocks, startedMs);
-      const refusal = refusalAfter({ afterMs, isTaken, isHung, isRead, blocks }, limits);
+      const isSilent = attempt.outcome === "waiting";
+      const options = { afterMs, isTaken, isSilent, isHung, isRead, blocks };
+      const refusal = refusalAfter(options, limits);
       if (refusal !== undefined) throw refusal;
       if (attempt.outcome !== "waiting") await delay(retryEveryMs);
     }
@@ -130,6 +144,8 @@ type WaitOptions = {
   /** True if Restate has, or may have, the call. */
   isTaken: boolean;
   blocks: boolean;
+  /** True if Restate lives and waits for the worker. */
+  isSilent?: boolean;
   /** True while Restate hangs. */
   isHung?: boolean;
   isRead?: boolean;
@@ -137,12 +153,12 @@ type WaitOptions = {
 
 /** undefined: try again. A blocking call that Restate may have is retried for as long as a rollout may take. */
 export function refusalAfter(
-  { afterMs, isTaken, blocks, isHung, isRead }: WaitOptions,
+  { afterMs, isTaken, blocks, isSilent, isHung, isRead }: WaitOptions,
   { timeoutMs, totalMs }: IngressLimits,
 ): ProblemError | undefined {
   if (isHung) return isTaken ? hung(isRead === true) : unreachable();
   if (!isTaken) return afterMs >= timeoutMs ? unreachable() : undefined;
-  return afterMs >= (blocks ? totalMs : timeoutMs) ? tooLong() : undefined;
+  return afterMs >= (blocks ? totalMs : timeoutMs) ? tooLong(isSilent === true) : undefined;
 }
 
 type Attempt =
@@ -187,7 +203,7 @@ async function post(wanted: IngressCall, transport: Transport): Promise<IngressA
   const body = JSON.stringify(wanted.body);
   const target = targetOfPath(wanted.path) ?? "";
   const timeoutMs = blocks ? limits.attemptMs : Math.min(limits.attemptMs, limits.timeoutMs);
-  const answer = await request(`${url}${wanted.path}`, {
+  const answer = await request(`${url}${ingressPath(wanted.path)}`, {
     dispatcher: agent,
     method: "POST",
     headers: {
@@ -205,13 +221,13 @@ async function post(wanted: IngressCall, transport: Transport): Promise<IngressA
     status: answer.statusCode,
     body: parseJsonText(await readAnswer(answer.body)),
     invocationId: typeof id === "string" ? id : undefined,
+    source: errorSourceOf(answer.headers),
   };
 }
 
 /** A 5xx of Restate itself, for example while it starts, is not an answer of the handler. */
 function readAttempt(answer: IngressAnswer): Attempt {
-  const { source } = (answer.body ?? {}) as { source?: string };
-  if (answer.status >= 500 && source === "ingress") return { outcome: "broken" };
+  if (answer.status >= 500 && sourceOf(answer) === "ingress") return { outcome: "broken" };
   return { outcome: "answered", answer };
 }
 
@@ -261,7 +277,10 @@ function databaseHung(isRead: boolean): ProblemError {
   return unavailable(`${kept}: call Status or List to see, ${thenRepeat}`);
 }
 
-function tooLong(): ProblemError {
-  const detail = `there was no answer in time. If Restate has accepted the call, its work continues: call Status to see, ${thenRepeat}`;
+function tooLong(isSilent: boolean): ProblemError {
+  const doubt = isSilent
+    ? "Restate has taken the call, but no worker has answered in time: see that one runs. Its work continues then"
+    : "there was no answer in time. If Restate has accepted the call, its work continues";
+  const detail = `${doubt}: call Status to see, ${thenRepeat}`;
   return new ProblemError({ status: 504, code: "timeout", detail });
 }

@@ -18,7 +18,7 @@ import { type Caller, isAllowed, whyNotAllowed } from "#kernel/roles.ts";
 import { endWith, pathOf } from "#kernel/server.ts";
 import { cleanText, noSuch } from "#kernel/text.ts";
 import type { RolloutProblemCode } from "#rollout/contract.ts";
-import type { IngressAnswer } from "./ingress.ts";
+import { type IngressAnswer, sourceOf } from "./ingress.ts";
 import { findRoute, fleetOf, type Route, roleOf } from "./routes.ts";
 
 /** The log lines about calls. */
@@ -149,8 +149,10 @@ function unavailable(cause: Error): ProblemError {
 }
 
 /** Restate's refusal as a problem, without the internal details that its 5xx may carry. */
-export function refuseForIngress({ status, body }: IngressAnswer): ProblemError {
-  const { message, metadata, source } = (body ?? {}) as Partial<IngressRefusal>;
+export function refuseForIngress(answer: IngressAnswer): ProblemError {
+  const { status, body } = answer;
+  const source = sourceOf(answer);
+  const { message, metadata } = (body ?? {}) as Partial<IngressRefusal>;
   // A refusal by one of our handlers carries a code; its message is meant for the caller.
   if (metadata?.code !== undefined && message !== undefined) {
     return new ProblemError({ status, code: metadata.code, detail: message });
@@ -160,12 +162,15 @@ export function refuseForIngress({ status, body }: IngressAnswer): ProblemError 
     const code = status === 409 ? "conflict" : "invalid_request";
     return new ProblemError({ status, code, detail: message ?? "Restate refused the call" });
   }
-  const detail = "Something went wrong here; the log of this request has the cause.";
+  const detail =
+    source === "invocation"
+      ? "the call failed inside the worker; the log of this request has the cause"
+      : "Something went wrong here; the log of this request has the cause.";
   const cause = new Error(`Restate answered ${status}: ${message}`);
   return new ProblemError({ status, code: "internal_error", detail }, { cause });
 }
 
-type IngressRefusal = { message: string; metadata: { code?: string }; source: string };
+type IngressRefusal = { message: string; metadata: { code?: string } };
 
 /** The allow-list has the handler, but Restate does not know it: no worker has registered it yet. */
 function notRegistered(message: string | undefined): ProblemError {

@@ -1,7 +1,7 @@
 /** Handlers that the parts of a timed job call on each other. Control forwards only `Status` and `Run`. */
 import { iface } from "@restatedev/restate-sdk-core";
+import { patience, sendToRestate } from "#kernel/ingress.ts";
 import type { Log } from "#kernel/log.ts";
-import { patience, sendToRestate } from "#kernel/restate.ts";
 import { type CronRun, cronHandlers, cronJobs, cronServiceName } from "./contract.ts";
 
 /** The operator who starts a run; null: its timer does. */
@@ -40,7 +40,7 @@ export const cronRuns = iface.object("vedette.v1.CronRunner", {
 /** `ingressUrl` is Restate's own. Throws when Restate accepts a call not within half a minute. */
 export async function startCron(ingressUrl: string): Promise<void> {
   const start = (job: string) =>
-    sendToRestate(`${ingressUrl}/${cronServiceName}/${job}/start`, {}, patience.start);
+    sendToRestate({ ingressUrl, path: `/${cronServiceName}/${job}/start` }, {}, patience.start);
   await Promise.all(cronJobs.map(start));
 }
 

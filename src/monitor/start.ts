@@ -1,8 +1,8 @@
 /** Starts the monitor whenever a worker starts, and watches for what is due; what runs already does not change. */
 import pLimit from "p-limit";
 import { pause, startBackground } from "#kernel/async.ts";
+import { patience, sendToRestate } from "#kernel/ingress.ts";
 import type { Log } from "#kernel/log.ts";
-import { patience, sendToRestate } from "#kernel/restate.ts";
 import { drillService } from "#monitor/drills/contract.ts";
 import type { Outage } from "#monitor/state/outage.ts";
 import type { States } from "#monitor/state/store.ts";
@@ -20,10 +20,9 @@ export async function startMonitor(
   const watch = watchStates(parts);
   const { heartbeats } = await readDefinitions();
   const limit = pLimit(32);
-  const send = (address: string) => limit(() => sendToRestate(address, {}, patience.start));
-  await Promise.all(
-    drillsOf(heartbeats).map((id) => send(`${ingressUrl}/${drillService}/${id}/start`)),
-  );
+  const send = (path: string) =>
+    limit(() => sendToRestate({ ingressUrl, path }, {}, patience.start));
+  await Promise.all(drillsOf(heartbeats).map((id) => send(`/${drillService}/${id}/start`)));
   return watch;
 }
 

@@ -27,6 +27,13 @@ describe("refusalAfter", () => {
     expect(refusalAfter({ ...waited, afterMs: 30_000 }, limits)).toMatchObject({ status: 504 });
   });
 
+  it("says that no worker has answered when Restate has the call and lives", () => {
+    const waited = { isTaken: true, blocks: false, afterMs: 30_000 };
+
+    expect(refusalAfter({ ...waited, isSilent: true }, limits)?.message).toContain("no worker");
+    expect(refusalAfter(waited, limits)?.message).not.toContain("no worker");
+  });
+
   it("refers to Status for the state of the call", () => {
     const refusal = refusalAfter({ isTaken: true, blocks: true, afterMs: 24 * hourMs }, limits);
 

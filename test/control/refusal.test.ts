@@ -36,6 +36,23 @@ describe("refuseForIngress", () => {
     expect(refuse(404, body)).toMatchObject({ status: 503, code: "unavailable" });
   });
 
+  it("says of a 5xx that Restate's header ascribes to the handler that the worker failed", () => {
+    const answer = { status: 500, body: { message: "boom" }, invocationId: "inv_1" };
+
+    const refusal = refuseForIngress({ ...answer, source: "invocation" });
+
+    expect(refusal.message).toBe(
+      "the call failed inside the worker; the log of this request has the cause",
+    );
+    expect(refuseForIngress(answer).message).not.toContain("worker");
+  });
+
+  it("reads from the header that no worker has registered a handler", () => {
+    const answer = { status: 404, body: {}, invocationId: undefined, source: "ingress" } as const;
+
+    expect(refuseForIngress(answer)).toMatchObject({ status: 503, code: "unavailable" });
+  });
+
   it.each([undefined, "text", 5, []])("makes do with %j as a body", (body) => {
     expect(refuse(400, body)).toMatchObject({ status: 400, code: "invalid_request" });
   });

@@ -34,6 +34,11 @@ export const errorPages: Record<ErrorCode, ErrorPage> = {
     means: "Something that the procedure needs is not set up for this resource.",
     remedy: "`detail` names what is missing. The same request works once it is there.",
   },
+  "unkey/application/hosted_platform_only": {
+    means: "The procedure belongs to the hosted platform of the published client.",
+    remedy:
+      "It is not served here, with any root key. The API reference lists what is; start and deploy programs by tools of your own.",
+  },
   "unkey/application/unexpected_error": {
     means: "Something went wrong on this server.",
     remedy:

@@ -29,9 +29,13 @@ export function answerRefusals(app: FastifyInstance, refuse: Refuse): void {
     const refused = { requestId: request.id, path: pathOf(request), procedure, bodyLimit };
     send(reply, refuse(error, refused));
   });
-  // The contract gives plain text, not an error body, to a path that is no procedure.
+  // The contract gives plain text, not an error body, to a path that is no procedure of the published clients.
   app.setNotFoundHandler((request, reply) => {
     const url = pathOf(request);
+    const name = request.method === "POST" ? hostedPath.exec(url)?.[1] : undefined;
+    if (name !== undefined) {
+      return send(reply, refuse(hostedOnly(name), { requestId: request.id, path: url }));
+    }
     const allowed = ["GET", "HEAD", "POST"].filter((method) => app.hasRoute({ method, url }));
     if (allowed.length > 0) {
       return reply
@@ -42,6 +46,15 @@ export function answerRefusals(app: FastifyInstance, refuse: Refuse): void {
     }
     return reply.code(404).type("text/plain").send("404 page not found\n");
   });
+}
+
+/** Procedures that published clients have only for the platform of their maker (@unkey/api 2.5.1). */
+const hostedPath =
+  /^\/v2\/((?:apps|deploy|deployments|domains|environments|gateway|github|portal|projects)\.\w{1,100})$/;
+
+function hostedOnly(name: string): ApiError {
+  const detail = `'${name}' belongs to the hosted platform of the published client and is not served here.`;
+  return new ApiError("unkey/application/hosted_platform_only", detail);
 }
 
 /** Refusals by Fastify itself, by its error code. */

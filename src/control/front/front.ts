@@ -12,6 +12,7 @@ import { findRoute, isBlocking, type Route, roleOf, signedName } from "#control/
 import { type FleetOperators, notOperatorOf } from "#fleet/contract.ts";
 import { signActor, targetOfPath } from "#kernel/actor.ts";
 import { parseJson, readBody } from "#kernel/body.ts";
+import { ingressPath } from "#kernel/ingress.ts";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { type Caller, hasEveryRole, isAllowed, whyNotAllowed } from "#kernel/roles.ts";
@@ -178,7 +179,7 @@ async function forwardToIngress(
   const signed = { target: targetOfPath(path) ?? "", body, accounts: caller.accounts };
   const send = () =>
     requestRestate({
-      address: `${settings.ingressUrl}${path}${search}`,
+      address: `${settings.ingressUrl}${route === undefined ? path : ingressPath(path)}${search}`,
       method,
       headers: {
         ...forwardedHeaders(headers, body),

@@ -1,6 +1,5 @@
 /** Applies the definitions of a start through Restate, where every change of them goes. */
 import pRetry, { AbortError } from "p-retry";
-import { z } from "zod";
 import {
   type ApplyAnswer,
   definitionsHandlers,
@@ -8,12 +7,8 @@ import {
   definitionsService,
 } from "#definitions/contract.ts";
 import type { StartRequest } from "#definitions/internal.ts";
-import { readBody } from "#kernel/body.ts";
-import { cleanWords, type Log } from "#kernel/log.ts";
-import { patience, requestRestate } from "#kernel/restate.ts";
-
-const timeoutMs = 60_000;
-const longestAnswerBytes = 16 * 1024 * 1024;
+import { CallRefusedError, callRestate, patience } from "#kernel/ingress.ts";
+import type { Log } from "#kernel/log.ts";
 
 type Start = {
   /** Restate's own. */
@@ -25,12 +20,15 @@ type Start = {
 
 /** Throws when Restate accepts the call not within half a minute, or refuses it. */
 export async function startDefinitions({ ingressUrl, request, log }: Start): Promise<void> {
-  const address = `${ingressUrl}/${definitionsService}/${definitionsKey}`;
+  const to = (handler: string) => ({
+    ingressUrl,
+    path: `/${definitionsService}/${definitionsKey}/${handler}`,
+  });
   if (request === undefined) {
-    await pRetry(() => call(`${address}/finish`, {}), patience.start);
+    await pRetry(() => call(to("finish"), {}), patience.start);
     return;
   }
-  const answer = await pRetry(() => call(`${address}/start`, request), patience.start);
+  const answer = await pRetry(() => call(to("start"), request), patience.start);
   noteLeft(definitionsHandlers.Apply.output.parse(JSON.parse(answer)), log);
 }
 
@@ -44,24 +42,13 @@ function noteLeft({ changes }: ApplyAnswer, log: Log): void {
 }
 
 /** A call that comes twice changes nothing the second time. */
-async function call(address: string, request: object): Promise<string> {
-  const { statusCode, body } = await requestRestate(address, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(request),
-    signal: AbortSignal.timeout(timeoutMs),
-  });
-  const text = (await readBody(body, longestAnswerBytes))?.toString() ?? "";
-  if (statusCode < 300) return text;
-  const message = `the definitions are not applied: Restate answered ${statusCode} ${detailOf(text)}`;
-  // Another attempt of a call that was refused would be refused as well.
-  throw statusCode < 500 ? new AbortError(message) : new Error(message);
-}
-
-function detailOf(text: string): string {
+async function call(at: { ingressUrl: string; path: string }, request: object): Promise<string> {
   try {
-    return cleanWords(z.object({ message: z.string() }).parse(JSON.parse(text)).message, 500);
-  } catch {
-    return "";
+    return await callRestate(at, request);
+  } catch (cause) {
+    const message = `the definitions are not applied: ${(cause as Error).message}`;
+    // Another attempt of a call that was refused would be refused as well.
+    if (cause instanceof CallRefusedError && cause.isFinal) throw new AbortError(message);
+    throw new Error(message, { cause });
   }
 }

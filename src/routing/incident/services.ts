@@ -2,7 +2,7 @@
 import type { Registry } from "prom-client";
 import type { ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
-import { patience, sendToRestate } from "#kernel/restate.ts";
+import { patience, sendToRestate } from "#kernel/ingress.ts";
 import { createBackupStore } from "./backups.ts";
 import { alertRoutesKey, alertRoutesName } from "./contract.ts";
 import { readIdsFile } from "./ids-file.ts";
@@ -15,8 +15,8 @@ import { createSend } from "./transport.ts";
 
 /** Called at a worker's start, as rows may be new. `ingressUrl`: Restate's own. Throws after half a minute. */
 export async function startAlertRoutes(ingressUrl: string): Promise<void> {
-  const address = `${ingressUrl}/${alertRoutesName}/${alertRoutesKey}/start`;
-  await sendToRestate(address, {}, patience.start);
+  const path = `/${alertRoutesName}/${alertRoutesKey}/start`;
+  await sendToRestate({ ingressUrl, path }, {}, patience.start);
 }
 
 /** The call that checks now, and answers with the drift report. */

@@ -10,6 +10,7 @@ import { findRoute, type Route, roleOf, routes } from "#control/routes.ts";
 import { createProvider } from "#control/sign-in/provider.ts";
 import { createSignIn } from "#control/sign-in/sign-in.ts";
 import { markedCallers } from "#control/token.ts";
+import { ingressPath } from "#kernel/ingress.ts";
 import { createLog } from "#kernel/log.ts";
 import { isAllowed, type Role, roles } from "#kernel/roles.ts";
 import { toStatus } from "#rollout/handlers/answer.ts";
@@ -293,7 +294,10 @@ async function outcomesOf(
   const answers = await Promise.all(handlers.map((handler) => inTurn(() => call(handler))));
   const arrived = new Set(bench.reached.slice(before).map(({ path }) => path));
   return Object.fromEntries(
-    answers.map(({ path, status }) => [path, arrived.has(`${path}${send}`) ? "reached" : status]),
+    answers.map(({ path, status }) => [
+      path,
+      arrived.has(ingressPath(`${path}${send}`)) ? "reached" : status,
+    ]),
   );
 }
 
@@ -345,7 +349,8 @@ describe("the console", () => {
       .slice(before)
       .filter(
         ({ path }) =>
-          path === handler.path || !path.endsWith("SentinelRolloutService/singleton/Status"),
+          path === ingressPath(handler.path) ||
+          !path.endsWith("SentinelRolloutService/singleton/Status"),
       );
   const isOffered = ({ route }: Handler) => !roleless.includes(roleOf(route));
   const bodyOf = ({ name, body, route }: Handler) =>

@@ -7,6 +7,7 @@ import type { Base } from "#app/base.ts";
 import { type FleetWithLogins, fleetsOf } from "#app/fleets.ts";
 import { createResolveImage } from "#app/image-gate.ts";
 import { readConfig } from "#config.ts";
+import { ingressPath } from "#kernel/ingress.ts";
 import { describeClosed } from "#kernel/reach.ts";
 import { startAccessBench } from "../../support/program/access-bench.ts";
 
@@ -87,13 +88,17 @@ describe.each(["control", "ingress", "admin"] as const)("at the %s", (place) => 
     await post("Plan/send", "eve");
     await post("Status", "eve");
 
-    const names = reached.map(({ path, actor }) => [path.slice(rollout.length + 1), actor]);
+    const names = reached.map(({ path, actor }) => [path, actor]);
+    const reachedAs = (handler: string, actor?: string) => [
+      ingressPath(`${rollout}/${handler}`),
+      actor,
+    ];
     expect(names).toEqual([
-      ["Plan", undefined],
-      ["Plan", undefined],
-      ["Plan", "ada"],
-      ["Plan/send", undefined],
-      ["Status", "eve"],
+      reachedAs("Plan"),
+      reachedAs("Plan"),
+      reachedAs("Plan", "ada"),
+      reachedAs("Plan/send"),
+      reachedAs("Status", "eve"),
     ]);
   });
 });

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { patience, sendToRestate } from "#kernel/restate.ts";
+import { patience, sendToRestate } from "#kernel/ingress.ts";
 import { timed } from "../../support/servers/hang.ts";
 
 it("a call that a caller waits for is given up within ten seconds when Restate hangs", async () => {
@@ -13,12 +13,14 @@ it("a call that a caller waits for is given up within ten seconds when Restate h
     for (const socket of sockets) socket.destroy();
     server.close();
   });
-  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/any`;
+  const ingressUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
   const { answer, tookMs } = await timed(() =>
-    sendToRestate(address, {}, patience.caller).catch((error: Error) => error.name),
+    sendToRestate({ ingressUrl, path: "/any/one" }, {}, patience.caller).catch(
+      (error: Error) => error.message,
+    ),
   );
 
-  expect(answer).toBe("TimeoutError");
+  expect(answer).toBe("Restate's ingress does not answer (/any/one/send)");
   expect(tookMs).toBeLessThan(10_000);
 });

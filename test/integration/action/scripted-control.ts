@@ -4,6 +4,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage } from "no
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
+import { targetOfPath } from "#kernel/actor.ts";
 
 export const image = "registry.example.com/vedette/sentinel:v2";
 export const token = "the-ingress-token";
@@ -100,7 +101,7 @@ export async function startScriptedControl(script: Script) {
   const server = createServer(async (incoming: IncomingMessage, outgoing) => {
     // A control before it asks for a sign of life during a long call.
     if (incoming.url === "/restate/health") return void outgoing.end("{}");
-    const [, , fleet = "", handler = ""] = (incoming.url ?? "").split("/");
+    const [, fleet = "", handler = ""] = (targetOfPath(incoming.url ?? "") ?? "").split("/");
     const call = {
       fleet,
       handler,

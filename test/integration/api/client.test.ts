@@ -191,6 +191,23 @@ describe("the rest of the refusals", () => {
   });
 });
 
+it.each([
+  ["projects.getProject", (unkey: Unkey) => unkey.projects.getProject({ project: "one" })],
+  [
+    "portal.createSession",
+    (unkey: Unkey) =>
+      unkey.portal.createSession({ portal: "one", externalId: "anna", scopes: ["keys:read"] }),
+  ],
+] as const)(
+  "%s of the hosted platform is refused in the client's own class of 404",
+  async (_, call) => {
+    const error = await asTenant((unkey) => errorOf(call(unkey)));
+
+    expectRefusal(error, 404);
+    expect((error as errors.NotFoundErrorResponse).error.type).toMatch(/hosted_platform_only$/);
+  },
+);
+
 it("pages through keys with the client's own iterator, each key once", async () => {
   const seen = await asTenant(async (unkey, { apiId, keyId }) => {
     const others = await Promise.all(

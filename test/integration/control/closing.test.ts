@@ -4,6 +4,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterEach, beforeEach, expect, it, onTestFinished } from "vitest";
 import { createControl } from "#control/control.ts";
+import { ingressPath } from "#kernel/ingress.ts";
 import { createLog } from "#kernel/log.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
@@ -25,9 +26,9 @@ async function startIngress() {
   });
   return {
     url: `http://127.0.0.1:${port}`,
-    hasTaken: (handler: string) => waiting.has(`${rollout}/${handler}`),
+    hasTaken: (handler: string) => waiting.has(ingressPath(`${rollout}/${handler}`)),
     answer: (handler: string) =>
-      waiting.get(`${rollout}/${handler}`)?.end(JSON.stringify({ said: handler })),
+      waiting.get(ingressPath(`${rollout}/${handler}`))?.end(JSON.stringify({ said: handler })),
   };
 }
 

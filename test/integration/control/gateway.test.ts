@@ -5,6 +5,7 @@ import { type AddressInfo, connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createControl } from "#control/control.ts";
 import { HungError } from "#kernel/hang-watch.ts";
+import { ingressPath } from "#kernel/ingress.ts";
 import { createLog } from "#kernel/log.ts";
 import { dial } from "../../support/rollout/sentinel.ts";
 
@@ -269,7 +270,7 @@ describe("requests that the gateway forwards", () => {
     await bench.call(`${rollout}/Rollout`, { body, headers: { "x-vedette-actor": "someone" } });
 
     const [call] = bench.reached;
-    expect(call).toMatchObject({ path: `${rollout}/Rollout`, body });
+    expect(call).toMatchObject({ path: ingressPath(`${rollout}/Rollout`), body });
     expect(call?.headers["x-vedette-actor"]).toBe("ingress-token");
     expect(call?.headers.authorization).toBeUndefined();
   });

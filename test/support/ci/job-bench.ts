@@ -7,7 +7,7 @@ import { createIssuers } from "#control/ci-trust/issuers.ts";
 import { createCiJobs } from "#control/ci-trust/jobs.ts";
 import type { UsedTokens } from "#control/ci-trust/used-tokens.ts";
 import { createControl } from "#control/control.ts";
-import { createReadActor } from "#kernel/actor.ts";
+import { createReadActor, targetOfPath } from "#kernel/actor.ts";
 import { createLog } from "#kernel/log.ts";
 import { createReach, type Reach } from "#kernel/reach.ts";
 
@@ -48,7 +48,7 @@ export async function startJobBench({ rows, used = createMemoryTokens(), ...opti
     let body = "";
     for await (const chunk of request) body += chunk;
     const headers = new Map(Object.entries(request.headers).map(([name, v]) => [name, String(v)]));
-    const target = (request.url ?? "").slice(1);
+    const target = targetOfPath(request.url ?? "") ?? "";
     const asked = { headers, body: Buffer.from(body), target: { toString: () => target } };
     actors.push(readActor({ request: () => asked } as never));
     response.end("{}");

@@ -12,7 +12,7 @@ import { enqueue } from "#alerts/outbox.ts";
 import { type AlertParts, createAlertServices } from "#alerts/services.ts";
 import { onceAtATime } from "#kernel/async.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
-import { patience, sendToRestate } from "#kernel/restate.ts";
+import { patience, sendToRestate } from "#kernel/ingress.ts";
 import type { ApiCheck, Heartbeat, ReadDefinitions } from "#monitor/contract.ts";
 import { drillService } from "#monitor/drills/contract.ts";
 import { createInbox } from "#monitor/heartbeat/inbox.ts";
@@ -66,7 +66,7 @@ export async function startMonitorBench(options: BenchOptions) {
   const urls = { ingress: "" };
   const notifyDrill = ({ drill, ...outcome }: DrillOutcome) =>
     sendToRestate(
-      `${urls.ingress}/${drillService}/${drill}/noted`,
+      { ingressUrl: urls.ingress, path: `/${drillService}/${drill}/noted` },
       { drill, ...outcome },
       patience.caller,
     );

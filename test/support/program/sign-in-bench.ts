@@ -40,7 +40,7 @@ export async function startSignInBench(options: Options) {
   const restate = createServer((request, response) => {
     actors.push(request.headers["x-vedette-actor"]);
     request.resume();
-    if (request.url !== rolloutPath) response.end("{}");
+    if (request.url?.endsWith(rolloutPath) !== true) response.end("{}");
   });
   restate.listen(0, "127.0.0.1");
   await once(restate, "listening");
