@@ -54,6 +54,7 @@ type HistoryView = {
   /** Absent: it is not frozen yet. */
   fleetSize?: number;
   ci?: CiEvidence[];
+  approved?: RolloutStatus["approved"];
 };
 
 /** A row of the table `rollouts`, and one of `rollout_messages`; `toldAt`: the sequence of the latter. */

@@ -8,6 +8,7 @@ import { toStorableJson } from "#kernel/text.ts";
 import type { HistoryRequest } from "#rollout/calls-contract.ts";
 import type { RolloutHistory } from "#rollout/contract.ts";
 import { checksOf } from "#rollout/gates/registry.ts";
+import { rolloutProofs } from "#rollout/proof/service.ts";
 import {
   type HistoryEntry,
   type LeftOutEntry,
@@ -25,7 +26,11 @@ export function createHistoryObject(store: HistoryStore) {
   };
   return implement(rolloutHistory, {
     handlers: {
-      save: (ctx, entry) => write(ctx, "save-rollout", () => store.save(ctx.key, entry)),
+      save: async (ctx, entry) => {
+        await write(ctx, "save-rollout", () => store.save(ctx.key, entry));
+        if (isEnd(entry)) ctx.sendClient(rolloutProofs).make({ rollout_id: ctx.key });
+        return null;
+      },
       plan: (ctx, { batches }) => write(ctx, "save-plan", () => store.plan(ctx.key, batches)),
       leaveOut: (ctx, entry) => write(ctx, "save-left-out", () => store.leaveOut(ctx.key, entry)),
       outcomes: (ctx, entry) => write(ctx, "save-outcomes", () => store.outcomes(ctx.key, entry)),
@@ -124,12 +129,17 @@ function rolloutRow(rolloutId: string, entry: HistoryEntry): unknown[] {
     ...[entry.currentWave, entry.totalWaves, entry.total],
     ...[entry.succeeded, entry.failed, entry.reverted],
     ...[entry.startedAt, entry.updatedAt],
-    ["completed", "cancelled"].includes(entry.state) ? entry.updatedAt : null,
+    isEnd(entry) ? entry.updatedAt : null,
     entry.sequence,
     ...shownRow(entry.shown),
     entry.fleet ?? defaultFleet,
     entry.ciRun === undefined ? null : toStorableJson(entry.ciRun),
+    entry.shown.approved === undefined ? null : toStorableJson(entry.shown.approved),
   ];
+}
+
+function isEnd({ state }: HistoryEntry): boolean {
+  return state === "completed" || state === "cancelled";
 }
 
 function shownRow(shown: HistoryEntry["shown"]): unknown[] {
@@ -171,8 +181,9 @@ const saveRollout = `
   INSERT INTO rollouts (id, image, requested_image, wave_percentages, state, reason, started_by,
     current_wave, total_waves, total, succeeded, failed, reverted, started_at, updated_at, ended_at,
     sequence, cause, outcome, waiting_for, waits_until, policy, waves, left_out, ci,
-    failed_before, gate, gates, fleet_size, fleet, ci_run)
-  VALUES (${Array.from({ length: 31 }, (_, i) => `$${i + 1}`).join(", ")})
+    failed_before, gate, gates, fleet_size, fleet, ci_run, approved, wave_gates)
+  VALUES (${Array.from({ length: 32 }, (_, i) => `$${i + 1}`).join(", ")},
+    CASE WHEN $27::jsonb IS NULL THEN '{}' ELSE jsonb_build_object($27::jsonb ->> 'wave', $27::jsonb) END)
   ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, reason = excluded.reason, current_wave = excluded.current_wave,
     total_waves = excluded.total_waves, total = excluded.total, ended_at = excluded.ended_at,
@@ -180,6 +191,7 @@ const saveRollout = `
     waits_until = excluded.waits_until, policy = excluded.policy, gate = coalesce(excluded.gate, rollouts.gate),
     waves = excluded.waves, left_out = excluded.left_out, ci = excluded.ci,
     failed_before = excluded.failed_before, gates = excluded.gates, fleet_size = excluded.fleet_size,
+    approved = excluded.approved, wave_gates = rollouts.wave_gates || excluded.wave_gates,
     ${["succeeded", "failed", "reverted", "updated_at", "sequence"].map(ifNewer).join(", ")}
   WHERE NOT EXISTS (SELECT FROM rollout_messages AS m
     WHERE m.rollout_id = excluded.id AND m.sequence > excluded.sequence)`;

@@ -27,6 +27,7 @@ const rights: Record<string, Record<string, string>> = {
     RolloutPins: "List",
     RolloutPromotions: "List",
     RolloutReplay: "Replay",
+    RolloutProofs: "Read",
     FleetService: "List Drift",
     CronService: "Status",
     CheckReads: "List History Chart Summary Episodes Replay",
