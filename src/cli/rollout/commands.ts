@@ -78,9 +78,7 @@ export function addRolloutCommands(program: Command, exit: Exit): void {
 
 function addProofCommands(proof: Command, exit: Exit): void {
   const from = () => import("./proof.ts");
-  // Both have --json: behind the name of the command it is that one's.
   proof
-    .enablePositionalOptions()
     .option("--out <file>", "write it to this file (default: to stdout)")
     .action(load(exit, async () => (await from()).writeProof));
   proof
@@ -88,7 +86,10 @@ function addProofCommands(proof: Command, exit: Exit): void {
     .description("verify a proof without a running Vedette; exit code 2: it was changed")
     .requiredOption("--key <file>", "the public keys: JSON of /.well-known/…, or PEM")
     .option("--json", "print JSON for programs", false)
-    .action(load(exit, async () => (await from()).verifyProof));
+    // The command around it has --json, too, and takes it.
+    .action((file: string, _: object, verify: Command) =>
+      load(exit, async () => (await from()).verifyProof)(file, verify.optsWithGlobals(), verify),
+    );
 }
 
 function withRequest(command: Command): Command {
