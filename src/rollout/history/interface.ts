@@ -79,6 +79,11 @@ export type HistoryEntry = { told: TransitionMessage; toldAt: number; shown: His
   | "sequence"
 >;
 
+/** True if nothing follows by itself. */
+export function isEnd({ state }: HistoryEntry): boolean {
+  return state === "completed" || state === "cancelled";
+}
+
 /** A batch as history keeps it. Pure. */
 export function toPlanned(batch: Batch): PlannedBatch {
   const previousImages = batch.ids.map((_, i) => previousImageOf(batch, i));

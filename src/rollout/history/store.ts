@@ -1,5 +1,4 @@
 /** The tables `rollouts`, `rollout_messages` and `rollout_sentinels`. Every write is idempotent. */
-import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { explainNothing } from "#blame/contract.ts";
 import { defaultFleet } from "#fleet/contract.ts";
 import type { Database } from "#kernel/database.ts";
@@ -8,36 +7,14 @@ import { toStorableJson } from "#kernel/text.ts";
 import type { HistoryRequest } from "#rollout/calls-contract.ts";
 import type { RolloutHistory } from "#rollout/contract.ts";
 import { checksOf } from "#rollout/gates/registry.ts";
-import { rolloutProofs } from "#rollout/proof/service.ts";
 import {
   type HistoryEntry,
+  isEnd,
   type LeftOutEntry,
   type OutcomesEntry,
   type PlannedBatch,
-  rolloutHistory,
   toPlanned,
 } from "./interface.ts";
-
-/** An unavailable database delays these writes, in order, and nothing else. */
-export function createHistoryObject(store: HistoryStore) {
-  const write = async (ctx: ObjectContext, name: string, action: () => Promise<void>) => {
-    await ctx.run(name, action);
-    return null;
-  };
-  return implement(rolloutHistory, {
-    handlers: {
-      save: async (ctx, entry) => {
-        await write(ctx, "save-rollout", () => store.save(ctx.key, entry));
-        if (isEnd(entry)) ctx.sendClient(rolloutProofs).make({ rollout_id: ctx.key });
-        return null;
-      },
-      plan: (ctx, { batches }) => write(ctx, "save-plan", () => store.plan(ctx.key, batches)),
-      leaveOut: (ctx, entry) => write(ctx, "save-left-out", () => store.leaveOut(ctx.key, entry)),
-      outcomes: (ctx, entry) => write(ctx, "save-outcomes", () => store.outcomes(ctx.key, entry)),
-    },
-    options: { ingressPrivate: true, journalRetention: 0 },
-  });
-}
 
 export type HistoryStore = ReturnType<typeof createHistoryStore>;
 
@@ -136,10 +113,6 @@ function rolloutRow(rolloutId: string, entry: HistoryEntry): unknown[] {
     entry.ciRun === undefined ? null : toStorableJson(entry.ciRun),
     entry.shown.approved === undefined ? null : toStorableJson(entry.shown.approved),
   ];
-}
-
-function isEnd({ state }: HistoryEntry): boolean {
-  return state === "completed" || state === "cancelled";
 }
 
 function shownRow(shown: HistoryEntry["shown"]): unknown[] {
