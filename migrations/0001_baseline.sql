@@ -106,7 +106,10 @@ CREATE TABLE rollouts (
   gates            jsonb,
   fleet_size       integer,
   -- The job of CI that has started it; null: none has.
-  ci_run           jsonb
+  ci_run           jsonb,
+  -- Its approvals; null: none. The last readings of the gates after each wave, by the wave's number.
+  approved         jsonb,
+  wave_gates       jsonb NOT NULL DEFAULT '{}'
 );
 
 CREATE INDEX rollouts_by_start ON rollouts (started_at DESC);
@@ -146,6 +149,29 @@ CREATE TABLE rollout_messages (
   message    jsonb NOT NULL,
   PRIMARY KEY (rollout_id, sequence)
 );
+
+-- Proofs of rollouts that have ended: never changed.
+CREATE TABLE rollout_proofs (
+  rollout_id text NOT NULL,
+  -- That of the rollout when it was made: results after the end, or a rollback, make another one.
+  sequence   bigint NOT NULL,
+  -- JSON, with the bytes that were signed.
+  envelope   text NOT NULL,
+  PRIMARY KEY (rollout_id, sequence)
+);
+
+-- The keys with which proofs are signed. The public halves stay, so that proofs can be verified for ever.
+CREATE TABLE proof_keys (
+  -- The thumbprint of the key (RFC 7638).
+  id          text PRIMARY KEY,
+  public_key  jsonb NOT NULL,
+  -- null: it is retired.
+  private_key text,
+  created_at  timestamptz NOT NULL DEFAULT now(),
+  retired_at  timestamptz
+);
+
+CREATE UNIQUE INDEX proof_keys_current ON proof_keys ((true)) WHERE retired_at IS NULL;
 
 -- When the waves of rollouts may start, and when not.
 

@@ -41,6 +41,7 @@ export function packageManifest(source: Manifest): Manifest {
       "migrations",
       "restate.toml",
       "schema/vedette.config.schema.json",
+      "schema/rollout-proof.schema.json",
       "deploy",
       "CHANGELOG.md",
     ],

@@ -20,6 +20,7 @@ import {
   createMemberReader,
   createRolloutReader,
 } from "#rollout/history/reader.ts";
+import { createProofKeysPage } from "#rollout/proof/keys.ts";
 import { legalOperations } from "#rollout/rules/transitions.ts";
 import { describeRouting } from "#routing/match.ts";
 import type { Analytics } from "./analytics.ts";
@@ -56,6 +57,7 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
   const fleets = fleetsOf(config);
   const whyNobody = createWhyNobody(config);
   const members = createMemberReader(database);
+  const findProofKeys = createProofKeysPage(database);
   const dir = await buildConsole();
   const doors = await parts.monitor.openDoors(stops);
   const control = createControl({
@@ -73,7 +75,8 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
     ciJobs: parts.ciJobs,
     isKeyReused: createIsKeyReused(database, log),
     askDatabase: () => database.query("SELECT 1"),
-    ...(results.findPublicPage !== null && { findPublicPage: results.findPublicPage }),
+    findPublicPage: async (path) =>
+      (await findProofKeys(path)) ?? (await results.findPublicPage?.(path)) ?? null,
     console: createConsole({
       logouts: parts.logouts,
       tickets: parts.tickets,

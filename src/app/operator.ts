@@ -8,6 +8,7 @@ import { runningDatabaseUrl } from "#embedded/running.ts";
 import { openDatabase, requireKnownSchema } from "#kernel/database.ts";
 import { namingSetting } from "#kernel/database-faults.ts";
 import { createLog } from "#kernel/log.ts";
+import { rotateProofKey } from "#rollout/proof/keys.ts";
 import { databaseSettings } from "./data.ts";
 import { storeRotated } from "./own-keys.ts";
 
@@ -16,6 +17,7 @@ export type OperatorSource = { config?: string | undefined; dataDir?: string | u
 export type Operator = ReturnType<typeof createOperator> & {
   /** Stores a rotated key in the data directory of this machine, if that has the old one. */
   storeRotated: (rotated: RootKeyRotation) => ReturnType<typeof storeRotated>;
+  rotateProofKey: () => Promise<string>;
 };
 
 /** Runs `work` and closes the database. */
@@ -37,6 +39,7 @@ export async function withOperator<Result>(
     return await work({
       ...createOperator({ database, actor, encryptionKeys }),
       storeRotated: (rotated) => storeRotated(dataDir, rotated),
+      rotateProofKey: () => rotateProofKey(database),
     });
   } finally {
     await database.end();

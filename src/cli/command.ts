@@ -58,7 +58,8 @@ function withoutHelpOfNone(program: Command, argv: string[]): string[] {
   const [node = "", file = "", ...words] = argv;
   const given = words[0] === "help" ? words.slice(1) : words;
   const isKnown = (command: Command, [name = "-", ...rest]: string[]): boolean => {
-    if (name.startsWith("-") || command.commands.length === 0) return true;
+    const takesNames = command.registeredArguments.length > 0;
+    if (name.startsWith("-") || command.commands.length === 0 || takesNames) return true;
     const found = command.commands.find((one) => one.name() === name);
     return found !== undefined && isKnown(found, rest);
   };

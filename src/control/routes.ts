@@ -25,6 +25,7 @@ import { checkReaders, checkReads } from "#monitor/results/contract.ts";
 import { pinHandlers, pinsName } from "#rollout/choice/contract.ts";
 import { blockingHandlers, rolloutHandlers, rolloutServiceName } from "#rollout/contract.ts";
 import { promotionHandlers, promotionsName } from "#rollout/promotions/contract.ts";
+import { proofHandlers, proofsName } from "#rollout/proof/contract.ts";
 import { replayHandlers, replayName } from "#rollout/replay/contract.ts";
 import { windowHandlers, windowsName } from "#rollout/windows/contract.ts";
 import {
@@ -77,6 +78,12 @@ export const routes: readonly Route[] = [
   ...rows(windowsName, windowHandlers),
   ...rows(pinsName, pinHandlers),
   ...rows(promotionsName, promotionHandlers),
+  {
+    path: exactly(`/${proofsName}/Read`),
+    input: proofHandlers.Read.input,
+    isWrite: false,
+    blocks: false,
+  },
   {
     path: exactly(`/${replayName}/Replay`),
     input: replayHandlers.Replay.input,

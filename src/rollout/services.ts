@@ -15,8 +15,11 @@ import { exposeDrift } from "#rollout/desired/metrics.ts";
 import { createReconciler } from "#rollout/desired/reconciler.ts";
 import { createDesiredStore } from "#rollout/desired/store.ts";
 import type { OrderStop } from "#rollout/handlers/stop.ts";
-import { createHistoryObject, createHistoryStore } from "#rollout/history/store.ts";
+import { createHistoryObject } from "#rollout/history/object.ts";
+import { createHistoryStore } from "#rollout/history/store.ts";
 import { createPromotionStore, type PromotionStore } from "#rollout/promotions/store.ts";
+import { createProofService } from "#rollout/proof/service.ts";
+import { createProofStore } from "#rollout/proof/store.ts";
 import { createReplayService } from "#rollout/replay/service.ts";
 import { createReadFacts, type ReadRuns } from "#rollout/replay/store.ts";
 import { createReadStrays, type ReadWindows } from "#rollout/services/poll.ts";
@@ -125,6 +128,7 @@ export function createRolloutServices(parts: RolloutParts) {
     createWindowService(windows, access),
     createPinService(pins, access),
     createPromotionService(promotions, access),
+    createProofService(createProofStore(database, Date.now)),
     createReplayService({
       readFacts: createReadFacts({ ...parts, nowMs: Date.now }),
       readGateTargets,

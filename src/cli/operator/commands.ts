@@ -49,6 +49,9 @@ export function addOperatorCommands(program: Command, exit: Exit): void {
       "let processes with other api.encryption_keys start, once the earlier ones are lost",
     )
     .action(load(exit, async () => (await upkeep()).forgetEncryptionKeys));
+  withDatabase(keys.command("rotate-proof"))
+    .description("sign proofs of rollouts with a new key; the public half of the old one stays")
+    .action(load(exit, async () => (await upkeep()).rotateProof));
   addRootKeyCommands(program, exit);
   addApiCommands(program, exit);
   addAuditCommands(program, exit);

@@ -139,3 +139,12 @@ export async function forgetEncryptionKeys(options: DatabaseOptions): Promise<nu
     () => `${forgotten} encryption keys forgotten: the settings of the next start apply`,
   );
 }
+
+export async function rotateProof(options: DatabaseOptions): Promise<number> {
+  const id = await withOperator(options, ({ rotateProofKey }) => rotateProofKey());
+  return printAnswer(
+    { key_id: id },
+    options.json,
+    () => `${id} signs proofs from now on; the earlier keys stay published`,
+  );
+}

@@ -73,6 +73,23 @@ export function addRolloutCommands(program: Command, exit: Exit): void {
     .requiredOption("--policy <file>", "YAML or JSON with the policy fields of a Rollout request")
     .option("--last <count>", "replay the newest ones, up to 100", wholeNumber(1, 100))
     .action(load(exit, async () => (await import("./replay.ts")).replayRollouts));
+  addProofCommands(add("proof <id>", "write the signed proof of a rollout that has ended"), exit);
+}
+
+function addProofCommands(proof: Command, exit: Exit): void {
+  const from = () => import("./proof.ts");
+  proof
+    .option("--out <file>", "write it to this file (default: to stdout)")
+    .action(load(exit, async () => (await from()).writeProof));
+  proof
+    .command("verify <file>")
+    .description("verify a proof without a running Vedette; exit code 2: it was changed")
+    .requiredOption("--key <file>", "the public keys: JSON of /.well-known/…, or PEM")
+    .option("--json", "print JSON for programs", false)
+    // The command around it has --json, too, and takes it.
+    .action((file: string, _: object, verify: Command) =>
+      load(exit, async () => (await from()).verifyProof)(file, verify.optsWithGlobals(), verify),
+    );
 }
 
 function withRequest(command: Command): Command {
@@ -160,6 +177,8 @@ Examples:
   vedette rollout status --json | jq .failed_sentinels
   vedette rollout start registry.example.com/team/sentinel:v2 --fleet staging --wait
   vedette rollout replay --last 50 --policy stricter.yaml         would it have stopped them?
+  vedette rollout proof inv_1 --out proof.json                    what it was, signed
+  vedette rollout proof verify proof.json --key keys.json         is it unchanged?
 
 Exit codes of start --wait, resume --wait and watch:
   0 completed   2 paused, a wave failed   3 cancelled   1 error   130 detached by Ctrl-C

@@ -26,7 +26,7 @@ import {
   type WaveProgress,
   writeHead,
 } from "#rollout/state.ts";
-import { announce, announceAt } from "./announce.ts";
+import { announce, announceAt, sendAgain } from "./announce.ts";
 import { toStatus } from "./answer.ts";
 import { closeLostBatches } from "./batches.ts";
 import { beginWatch } from "./completed.ts";
@@ -92,6 +92,8 @@ async function step(
   const ended = isNew ? announceAt(ctx, waiting, { transition: "wave completed", nowMs }) : waiting;
   if (verdict.action === "wait") return waitFor(ctx, ended, { verdict, nowMs });
   if (verdict.action === "look") return pollAgain(ctx, ended, nowMs);
+  // The next transition is about a wave without gates: history gets their last readings before it.
+  if (ended.gateStatus !== undefined) await sendAgain(ctx, ended);
   if (next.kind === "end") return complete(ctx, ended);
   if (!head.captured) return startCapture(ctx, ended);
   return startWave(ctx, withUnhealthy(ended, seen.fleet), { index: next.index, nowMs });

@@ -64,7 +64,17 @@ function save(
 }
 
 function shownOf(head: RolloutHead): HistoryEntry["shown"] & { reason?: string } {
-  const { reason, cause, outcome, waiting_for, until, policy = {}, ci, gate } = toStatus(head);
+  const {
+    reason,
+    cause,
+    outcome,
+    waiting_for,
+    until,
+    policy = {},
+    ci,
+    gate,
+    approved,
+  } = toStatus(head);
   return {
     outcome: outcome ?? null,
     waitingFor: waiting_for ?? null,
@@ -84,6 +94,7 @@ function shownOf(head: RolloutHead): HistoryEntry["shown"] & { reason?: string }
     ...(cause !== undefined && { cause }),
     ...(until !== undefined && { until }),
     ...(ci !== undefined && { ci }),
+    ...(approved !== undefined && { approved }),
   };
 }
 

@@ -54,6 +54,7 @@ type HistoryView = {
   /** Absent: it is not frozen yet. */
   fleetSize?: number;
   ci?: CiEvidence[];
+  approved?: RolloutStatus["approved"];
 };
 
 /** A row of the table `rollouts`, and one of `rollout_messages`; `toldAt`: the sequence of the latter. */
@@ -77,6 +78,11 @@ export type HistoryEntry = { told: TransitionMessage; toldAt: number; shown: His
   | "reverted"
   | "sequence"
 >;
+
+/** True if nothing follows by itself. */
+export function isEnd({ state }: HistoryEntry): boolean {
+  return state === "completed" || state === "cancelled";
+}
 
 /** A batch as history keeps it. Pure. */
 export function toPlanned(batch: Batch): PlannedBatch {

@@ -1,5 +1,4 @@
 /** The tables `rollouts`, `rollout_messages` and `rollout_sentinels`. Every write is idempotent. */
-import { implement, type ObjectContext } from "@restatedev/restate-sdk";
 import { explainNothing } from "#blame/contract.ts";
 import { defaultFleet } from "#fleet/contract.ts";
 import type { Database } from "#kernel/database.ts";
@@ -10,29 +9,12 @@ import type { RolloutHistory } from "#rollout/contract.ts";
 import { checksOf } from "#rollout/gates/registry.ts";
 import {
   type HistoryEntry,
+  isEnd,
   type LeftOutEntry,
   type OutcomesEntry,
   type PlannedBatch,
-  rolloutHistory,
   toPlanned,
 } from "./interface.ts";
-
-/** An unavailable database delays these writes, in order, and nothing else. */
-export function createHistoryObject(store: HistoryStore) {
-  const write = async (ctx: ObjectContext, name: string, action: () => Promise<void>) => {
-    await ctx.run(name, action);
-    return null;
-  };
-  return implement(rolloutHistory, {
-    handlers: {
-      save: (ctx, entry) => write(ctx, "save-rollout", () => store.save(ctx.key, entry)),
-      plan: (ctx, { batches }) => write(ctx, "save-plan", () => store.plan(ctx.key, batches)),
-      leaveOut: (ctx, entry) => write(ctx, "save-left-out", () => store.leaveOut(ctx.key, entry)),
-      outcomes: (ctx, entry) => write(ctx, "save-outcomes", () => store.outcomes(ctx.key, entry)),
-    },
-    options: { ingressPrivate: true, journalRetention: 0 },
-  });
-}
 
 export type HistoryStore = ReturnType<typeof createHistoryStore>;
 
@@ -124,11 +106,12 @@ function rolloutRow(rolloutId: string, entry: HistoryEntry): unknown[] {
     ...[entry.currentWave, entry.totalWaves, entry.total],
     ...[entry.succeeded, entry.failed, entry.reverted],
     ...[entry.startedAt, entry.updatedAt],
-    ["completed", "cancelled"].includes(entry.state) ? entry.updatedAt : null,
+    isEnd(entry) ? entry.updatedAt : null,
     entry.sequence,
     ...shownRow(entry.shown),
     entry.fleet ?? defaultFleet,
     entry.ciRun === undefined ? null : toStorableJson(entry.ciRun),
+    entry.shown.approved === undefined ? null : toStorableJson(entry.shown.approved),
   ];
 }
 
@@ -171,8 +154,9 @@ const saveRollout = `
   INSERT INTO rollouts (id, image, requested_image, wave_percentages, state, reason, started_by,
     current_wave, total_waves, total, succeeded, failed, reverted, started_at, updated_at, ended_at,
     sequence, cause, outcome, waiting_for, waits_until, policy, waves, left_out, ci,
-    failed_before, gate, gates, fleet_size, fleet, ci_run)
-  VALUES (${Array.from({ length: 31 }, (_, i) => `$${i + 1}`).join(", ")})
+    failed_before, gate, gates, fleet_size, fleet, ci_run, approved, wave_gates)
+  VALUES (${Array.from({ length: 32 }, (_, i) => `$${i + 1}`).join(", ")},
+    CASE WHEN $27::jsonb IS NULL THEN '{}' ELSE jsonb_build_object($27::jsonb ->> 'wave', $27::jsonb) END)
   ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, reason = excluded.reason, current_wave = excluded.current_wave,
     total_waves = excluded.total_waves, total = excluded.total, ended_at = excluded.ended_at,
@@ -180,6 +164,7 @@ const saveRollout = `
     waits_until = excluded.waits_until, policy = excluded.policy, gate = coalesce(excluded.gate, rollouts.gate),
     waves = excluded.waves, left_out = excluded.left_out, ci = excluded.ci,
     failed_before = excluded.failed_before, gates = excluded.gates, fleet_size = excluded.fleet_size,
+    approved = excluded.approved, wave_gates = rollouts.wave_gates || excluded.wave_gates,
     ${["succeeded", "failed", "reverted", "updated_at", "sequence"].map(ifNewer).join(", ")}
   WHERE NOT EXISTS (SELECT FROM rollout_messages AS m
     WHERE m.rollout_id = excluded.id AND m.sequence > excluded.sequence)`;

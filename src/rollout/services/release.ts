@@ -15,6 +15,7 @@ import {
   type WedgedCall,
 } from "#rollout/internal.ts";
 import { rolloutPromotions } from "#rollout/promotions/store.ts";
+import { rolloutProofs } from "#rollout/proof/service.ts";
 import { rolloutReplay } from "#rollout/replay/service.ts";
 import { rolloutWindows } from "#rollout/windows/store.ts";
 
@@ -31,6 +32,7 @@ export const releasedServices: readonly string[] = [
   rolloutPins.name,
   rolloutPromotions.name,
   rolloutReplay.name,
+  rolloutProofs.name,
   sentinelService.name,
 ];
 
@@ -90,6 +92,7 @@ const oneWay: readonly string[] = [
   `${rolloutHistory.name}/save`,
   `${rolloutHistory.name}/plan`,
   `${rolloutHistory.name}/outcomes`,
+  `${rolloutProofs.name}/make`,
   `${sentinelService.name}/Abandon`,
   `${rolloutObject.name}/windowsChanged`,
 ];
