@@ -19,7 +19,7 @@ import { standardSet } from "#definitions/standard/standard.ts";
 import type { ReadActor } from "#kernel/actor.ts";
 import type { Database, Queries } from "#kernel/database.ts";
 import { createReadSecret, withUnset } from "#kernel/secrets.ts";
-import type { Definitions, ReadDefinitions } from "#monitor/contract.ts";
+import type { Definitions, HowFresh, ReadDefinitions } from "#monitor/contract.ts";
 import { drillObject } from "#monitor/drills/internal.ts";
 import { type MissingOfJob, withMissingSettings } from "#monitor/rules/own-jobs.ts";
 import { drillsOf } from "#monitor/start.ts";
@@ -30,7 +30,7 @@ import type { Monitor } from "./monitor.ts";
 
 export type ProgramDefinitions = {
   readDefinitions: ReadDefinitions;
-  readRows: (how?: { isFresh: boolean }) => Promise<DefinitionSet>;
+  readRows: (how?: HowFresh) => Promise<DefinitionSet>;
   readChannels: (how?: { isFresh: boolean }) => Promise<readonly ChannelRow[]>;
   createService: (
     readActor: ReadActor,

@@ -143,10 +143,12 @@ function identityKeys({ restate }: Config, credentials: Credentials): string[] {
 async function readGateTargets(
   { readDefinitions, whyOff }: Results,
   { readRows }: Pick<ProgramDefinitions, "readRows">,
+  how: { orKnown?: boolean } = {},
 ): Promise<Omit<GateTargets, keyof FleetTargets>> {
   // Whoever has just applied a gate may name it.
-  const { channels, gates } = await readRows({ isFresh: true });
-  const { apiChecks } = await readDefinitions();
+  const newest = { isFresh: true, ...how };
+  const reads = [readRows(newest), readDefinitions(newest)] as const;
+  const [{ channels, gates }, { apiChecks }] = await Promise.all(reads);
   const checks = new Map(apiChecks.map((check) => [check.id, check]));
   return {
     known: [...checks.keys()],
@@ -195,7 +197,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
       orders: store,
       startDeploys: createStartDeploys(byName(fleets, (one) => one)),
       findOrdered: store.findOrdered,
-      readGateTargets: () => readGateTargets(results, parts.definitions),
+      readGateTargets: (how) => readGateTargets(results, parts.definitions, how),
       gateTools: { readChecks: results.readGate, askWebhook: parts.alerts.askWebhook },
       readCounts: parts.readCounts,
       readRuns: results.readRuns,

@@ -94,7 +94,9 @@ export type Definitions = {
 };
 
 /** `isFresh`: throws when they cannot be read now; otherwise the last known ones are answered. */
-export type ReadDefinitions = (how?: { isFresh: boolean }) => Promise<Definitions>;
+/** `orKnown`: the last known one is an answer too while the database does not answer within a second. */
+export type HowFresh = { isFresh: boolean; orKnown?: boolean };
+export type ReadDefinitions = (how?: HowFresh) => Promise<Definitions>;
 
 /** One run of one check at one location. For a heartbeat: one ping, with the location `ping`. */
 export const CheckResult = z.object({

@@ -32,7 +32,7 @@ import { createWatch } from "#rollout/services/watch.ts";
 import { createWindowStore } from "#rollout/windows/store.ts";
 import { createFleets, type RolloutFleet } from "./fleets.ts";
 import { createCompareImages, type ReadCounts } from "./gates/compare-images.ts";
-import type { FleetTargets, GateTargets, GateTools } from "./gates/kind.ts";
+import type { GateTools, ReadGateTargets } from "./gates/kind.ts";
 import { createQueryPrometheus } from "./gates/query-prometheus.ts";
 import { exposeRollouts } from "./history/metrics.ts";
 import { createRolloutObject } from "./object.ts";
@@ -54,7 +54,7 @@ export type RolloutParts = {
   gateTools: Omit<GateTools, "queryPrometheus" | "compareImages">;
   /** Reads what sentinels have counted in spans of minutes. */
   readCounts: ReadCounts;
-  readGateTargets: () => Promise<Omit<GateTargets, keyof FleetTargets>>;
+  readGateTargets: ReadGateTargets;
   orders: OrderStop;
   startDeploys: StartDeploys;
   findOrdered: FindOrdered;
@@ -99,7 +99,7 @@ export function createRolloutServices(parts: RolloutParts) {
   return [
     createRolloutObject({
       fleets,
-      readGateTargets: () => orUnavailable("the gates are", readGateTargets),
+      readGateTargets: (how) => orUnavailable("the gates are", () => readGateTargets(how)),
       orders,
       readActor,
       readHistory: history.list,

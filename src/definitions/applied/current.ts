@@ -1,10 +1,10 @@
 /** The definitions in force, for everything that reads them in this process. */
 import type { DefinitionSet } from "#definitions/rows/contract.ts";
 import { toMonitored } from "#definitions/rules/monitored.ts";
-import { onceAtATime } from "#kernel/async.ts";
+import { onceAtATime, unlessLate } from "#kernel/async.ts";
 import { createGroups } from "#kernel/groups.ts";
 import type { Log } from "#kernel/log.ts";
-import type { Definitions } from "#monitor/contract.ts";
+import type { Definitions, HowFresh } from "#monitor/contract.ts";
 import type { DefinitionStore } from "./store.ts";
 
 type Current = { applyId: string | null; set: DefinitionSet; monitored: Definitions };
@@ -21,6 +21,9 @@ type Parts = {
 
 /** The maximal age of an answer: another process may have applied others meanwhile. */
 const freshMs = 1_000;
+
+/** The wait for a fresh answer of a caller that takes the known one too. */
+const orKnownMs = 1_000;
 
 export function createCurrentDefinitions({ store, standard, complete, log, nowMs }: Parts) {
   let known: (Current & { atMs: number }) | undefined;
@@ -43,7 +46,13 @@ export function createCurrentDefinitions({ store, standard, complete, log, nowMs
     return asked.map(() => current);
   });
   const readShared = onceAtATime(refresh);
-  const read = async ({ isFresh } = { isFresh: false }): Promise<Current> => {
+  const read = async ({ isFresh, orKnown }: HowFresh = { isFresh: false }): Promise<Current> => {
+    const before = known;
+    if (isFresh && orKnown === true && before !== undefined) {
+      const late = new Error("the database does not answer in time");
+      const fresh = unlessLate(() => readFresh(null), { limitMs: orKnownMs, late });
+      return fresh.catch(() => before);
+    }
     if (isFresh) return readFresh(null);
     if (known !== undefined && Math.abs(nowMs() - known.atMs) < freshMs) return known;
     return readShared().catch((error) => {
@@ -53,7 +62,7 @@ export function createCurrentDefinitions({ store, standard, complete, log, nowMs
     });
   };
   return {
-    readSet: async (how?: { isFresh: boolean }) => (await read(how)).set,
-    readMonitored: async (how?: { isFresh: boolean }) => (await read(how)).monitored,
+    readSet: async (how?: HowFresh) => (await read(how)).set,
+    readMonitored: async (how?: HowFresh) => (await read(how)).monitored,
   };
 }

@@ -64,6 +64,11 @@ export type GateTargets = {
 /** The targets that a fleet's settings decide. */
 export type FleetTargets = Pick<GateTargets, "hasPrometheus" | "hasCounters">;
 
+/** Reads the others. `orKnown`: the last known ones will do while the database does not answer. */
+export type ReadGateTargets = (how?: {
+  orKnown: boolean;
+}) => Promise<Omit<GateTargets, keyof FleetTargets>>;
+
 /** The wave that has ended, for whoever is asked about it. */
 export type WaveFacts = {
   rolloutId: string;

@@ -24,7 +24,7 @@ import {
 } from "#rollout/contract.ts";
 import type { CheckedImage, Fleets } from "#rollout/fleets.ts";
 import type { NamedGate } from "#rollout/gates/contract.ts";
-import type { FleetTargets, GateTargets } from "#rollout/gates/kind.ts";
+import type { ReadGateTargets } from "#rollout/gates/kind.ts";
 import { gatesOf, requireGates } from "#rollout/gates/registry.ts";
 import {
   type RunHandle,
@@ -55,7 +55,7 @@ export type PublicParts = {
   readHistory: ReadHistory;
   readWindows: ReadWindows;
   readPins: ReadPins;
-  readGateTargets: () => Promise<Omit<GateTargets, keyof FleetTargets>>;
+  readGateTargets: ReadGateTargets;
   promotions: Promotions;
   readActor: ReadActor;
 };
@@ -204,7 +204,9 @@ async function pin(
 ): Promise<PinnedImage> {
   const resolve = async (): Promise<PinnedImage> => {
     const fleet = fleets.require(ctx.key);
-    const targets = await readGateTargets();
+    // A rollout that names none starts while Postgres is away, too, with the default gates that are known.
+    const orKnown = request.gate === undefined && request.gates === undefined;
+    const targets = await readGateTargets({ orKnown });
     const gates = gatesOf(request, targets.rows);
     const { prometheus, hasCounters = false } = fleet;
     requireGates(gates, { ...targets, hasCounters, hasPrometheus: prometheus !== undefined });

@@ -4,6 +4,7 @@ import { createCurrentDefinitions } from "#definitions/applied/current.ts";
 import type { Revision } from "#definitions/applied/store.ts";
 import { CheckRow } from "#definitions/rows/check.ts";
 import { type DefinitionSet, emptySet } from "#definitions/rows/contract.ts";
+import type { HowFresh } from "#monitor/contract.ts";
 
 const setOf = (...ids: string[]): DefinitionSet => ({
   ...emptySet,
@@ -38,7 +39,7 @@ function startBench() {
     log: pino({ level: "silent" }),
     nowMs: () => clock.ms,
   });
-  const ids = async (how?: { isFresh: boolean }) =>
+  const ids = async (how?: HowFresh) =>
     (await definitions.readMonitored(how)).apiChecks.map(({ id }) => id);
   return { clock, database, ids };
 }
@@ -73,6 +74,22 @@ it("the reader answers the last known ones while the database is away, but not a
 
   expect(await ids()).toEqual(["shop"]);
   await expect(ids({ isFresh: true })).rejects.toThrow("no database");
+});
+
+it("the reader answers a caller that takes the last known ones while the database is silent, within a second", async () => {
+  const { database, ids } = startBench();
+  database.current = { applyId: "1", set: setOf("shop") };
+  await ids();
+  const answer = Promise.withResolvers<void>();
+  database.answers = answer.promise;
+  database.current = { applyId: "2", set: setOf("bar") };
+
+  const silent = await ids({ isFresh: true, orKnown: true });
+  answer.resolve();
+
+  expect([silent, await ids({ isFresh: true, orKnown: true })]).toEqual([["shop"], ["bar"]]);
+  database.current = new Error("no database");
+  expect(await ids({ isFresh: true, orKnown: true })).toEqual(["bar"]);
 });
 
 it("the reader reads the rows of a revision once, and one look serves all who wait", async () => {
