@@ -99,7 +99,8 @@ function createAdmit({ rows, publicUrl, issuers, used }: CiParts) {
     const found = findTrusted(verified.claims, own, publicUrl);
     if ("refusal" in found) throw new ProblemError({ status: 403, ...found.refusal });
     if (!(await used.add(idOf(token, verified)))) throw replayed();
-    const repository = found.row.repository_id ?? found.row.name;
+    // Without the id of a repository all jobs of an issuer may be of one: no row of it approves another's.
+    const repository = found.row.repository_id ?? "";
     const account = digest([first.issuer, repository]).toString("base64url");
     return { ...found, account, expiresAtMs: verified.expiresAtMs };
   };

@@ -59,6 +59,20 @@ it("a job calls in the name of its row, and Restate gets repository, workflow, r
   ]);
 });
 
+it("jobs of rows that name no repository are one account, as they may be of one", async () => {
+  const rowOfClaim = (name: string, sub: string) => ({
+    ...{ name, preset: "other", issuer: ci.issuer, audience, claims: { sub } },
+  });
+  const bench = await start({ rows: [rowOfClaim("one", "a"), rowOfClaim("two", "b")] });
+  for (const sub of ["a", "b"]) {
+    const { body } = await bench.exchange(await ci.sign({ sub }));
+    await bench.call(rolloutPath, String(body["token"]), request);
+  }
+
+  expect(bench.actors.map(({ by }) => by)).toEqual(["ci:one", "ci:two"]);
+  expect(new Set(bench.actors.flatMap(({ accounts = [] }) => accounts)).size).toBe(1);
+});
+
 it("a job may do no more than its row says", async () => {
   const bench = await start();
   const { body } = await bench.exchange(await ci.sign());
