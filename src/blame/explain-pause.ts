@@ -30,11 +30,12 @@ export function createExplainPause(database: Database, readBlame: ReadBlame): Ex
   };
 }
 
-// It was good until its newest wave began. Regions: of the sentinels that failed.
+// It was good until its newest wave began. Regions: of the sentinels that failed. An operator, another version and a lost run
+// are causes themselves.
 const findPause = `
   SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now_ms,
     floor(extract(epoch FROM coalesce((waves -> (current_wave - 1) ->> 'started_at')::timestamptz, started_at)) * 1000)
       ::float8 AS good_ms,
     ARRAY(SELECT DISTINCT region FROM rollout_sentinels
       WHERE rollout_id = id AND outcome = 'failed' AND region IS NOT NULL LIMIT 20) AS regions
-  FROM rollouts WHERE id = $1`;
+  FROM rollouts WHERE id = $1 AND coalesce(cause, '') NOT IN ('operator', 'version', 'run')`;

@@ -182,8 +182,10 @@ it("the message of a paused rollout has what changed besides it, and is silent o
   await database.query("UPDATE process_starts SET started_at = started_at - interval '25 s'");
 
   const [line, ...others] = await explain(pause);
+  await database.query("UPDATE rollouts SET cause = 'operator'");
+  const byOperator = await explain(pause);
 
-  expect([alone, others]).toEqual([[], []]);
+  expect([alone, others, byOperator]).toEqual([[], [], []]);
   expect(line).toMatch(/^Changed besides: \d+ %: api restarted, with other settings \(api\.port\)/);
 });
 
