@@ -4,6 +4,7 @@ import type { Config } from "#config.ts";
 import { findOpenServer } from "#fleet/drivers/kubernetes/access.ts";
 import { httpUrl, portOf } from "#kernel/address.ts";
 import { type Network, type OwnService, serviceAt } from "#kernel/reach.ts";
+import { advertisedUrlOf } from "#worker/register.ts";
 import { fleetsOf } from "./fleets.ts";
 
 /** Lists the services that the settings name, in whichever process they run. One at a port of 0 is added when it listens. */
@@ -20,7 +21,7 @@ export function servicesOf(config: Config): OwnService[] {
       ...fronts.map((port) => httpUrl({ host: front, port })),
     ],
     Postgres: database.url === "" ? [ownPostgres] : postgres.map(postgresServer),
-    worker: [httpUrl(worker), worker.advertised_url],
+    worker: [httpUrl(worker), advertisedUrlOf(worker)],
     control: [httpUrl(control), unlessShared(control.public_url)],
     metrics: [httpUrl(metrics)],
     Redis: [redis.url],

@@ -25,7 +25,12 @@ import { startAlertRoutes } from "#routing/incident/services.ts";
 import { createStatusReads } from "#status/service.ts";
 import { type EndpointSettings, serveOnKnownPort } from "#worker/endpoint.ts";
 import { createEngineService } from "#worker/engine.ts";
-import { codeRevision, registerWorker } from "#worker/register.ts";
+import {
+  advertisedUrlOf,
+  awaitRegistered,
+  codeRevision,
+  registerWorker,
+} from "#worker/register.ts";
 import { createReleaseService } from "#worker/release.ts";
 import { createRestateAdmin, resumePaused } from "#worker/restate-admin.ts";
 import { createAlertSync } from "./alert-sync.ts";
@@ -93,12 +98,15 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<Worke
   const endpoint = await listening(serving, { port, setting: "worker.port" });
   stops.add("worker", endpoint.stop);
   base.own("worker", endpoint.url);
-  const workerUrl = config.worker.advertised_url || endpoint.url;
+  const workerUrl = advertisedUrlOf(config.worker) || endpoint.url;
   const revision = codeRevision();
   const installation = await readInstallation(database);
-  const takeBack = () => registerWorker({ adminUrl, workerUrl, revision, installation });
+  const registration = { adminUrl, workerUrl, revision, installation };
+  const isOurs = config.worker.register === "start";
+  const takeBack = async () => isOurs && (await registerWorker(registration));
   const hasTakenBack = await takeBack();
   if (hasTakenBack) log.warn({ revision }, "this version serves again, in place of a later one");
+  if (!isOurs) await awaitRegistered(registration, { log, signal: stops.signal });
   await resumePaused(createRestateAdmin(adminUrl), log);
   alerts.delivery.start();
   stops.add("alert delivery", alerts.delivery.stop);

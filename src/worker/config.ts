@@ -1,6 +1,17 @@
 import { z } from "zod";
 import { flag, optionalUrl, port } from "#kernel/setting.ts";
 
+/** Stands for the revision in `worker.advertised_url`, so that each version can have an address of its own. */
+export const revisionMark = "{revision}";
+
+/** Stands for any revision while the address is checked: a host may have no braces. */
+const anyRevision = "any-revision-of-the-code";
+
+const advertisedUrl = z.preprocess(
+  (url) => (typeof url === "string" ? url.replaceAll(revisionMark, anyRevision) : url),
+  optionalUrl().transform((url) => url.replaceAll(anyRevision, revisionMark)),
+);
+
 export const workerConfig = {
   worker: z
     .strictObject({
@@ -10,9 +21,15 @@ export const workerConfig = {
         .default("127.0.0.1")
         .describe("Where Restate calls the handlers, by TLS if it is embedded"),
       port: port(9480).describe("Its port"),
-      advertised_url: optionalUrl().describe(
-        "The address by which Restate reaches the worker; empty: `http://host:port`",
+      advertised_url: advertisedUrl.describe(
+        "The address by which Restate reaches the worker; `{revision}` in it is the hash of the code that `vedette upgrade status` shows; empty: `http://host:port`",
       ),
+      register: z
+        .enum(["start", "never"])
+        .default("start")
+        .describe(
+          "`never`: a deploy step registers the worker at Restate, and the start waits for it",
+        ),
       allow_unsigned: flag()
         .default(false)
         .describe("Accept unsigned calls of an external Restate at any `worker.host`"),

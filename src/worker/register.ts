@@ -1,13 +1,16 @@
-/** Registers the worker's address and its services at Restate. */
+/** Registers the worker's address and its services at Restate, or waits until somebody else has. */
 import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import pRetry, { AbortError } from "p-retry";
 import { z } from "zod";
+import { pause } from "#kernel/async.ts";
 import { readBody } from "#kernel/body.ts";
+import type { Log } from "#kernel/log.ts";
 import { requestRestate } from "#kernel/restate.ts";
 import { listOf } from "#kernel/setting.ts";
+import { revisionMark } from "./config.ts";
 import { isTransient, readReason } from "./restate-admin.ts";
 
 export type Registration = {
@@ -19,6 +22,11 @@ export type Registration = {
   /** The owner of the services: a Restate that serves another installation is refused. Absent: no check. */
   installation?: string;
 };
+
+/** Returns the address of this version. */
+export function advertisedUrlOf({ advertised_url: url }: { advertised_url: string }): string {
+  return url.includes(revisionMark) ? url.replaceAll(revisionMark, codeRevision()) : url;
+}
 
 const requestTimeoutMs = 10_000;
 
@@ -37,8 +45,34 @@ export async function registerWorker(registration: Registration): Promise<boolea
     await register(registration, { force: true });
     return true;
   };
-  return pRetry(once, { retries: 12, minTimeout: 100, maxTimeout: 4_000 });
+  return pRetry(once, untilRestateAnswers);
 }
+
+const untilRestateAnswers = { retries: 12, minTimeout: 100, maxTimeout: 4_000 };
+
+const registeredEveryMs = 1_000;
+
+type Wait = { log: Log; signal?: AbortSignal | undefined };
+
+/** Returns once somebody has registered this worker, by its whole address, or after an abort. Says what it waits for. */
+export async function awaitRegistered(
+  of: Registration,
+  { log, signal: stop }: Wait,
+): Promise<void> {
+  const signal = stop ?? new AbortController().signal;
+  const uri = uriOf(of);
+  let isTold = false;
+  while (!signal.aborted) {
+    const deployments = await pRetry(() => readDeployments(of.adminUrl), untilRestateAnswers);
+    if (deployments.some((one) => one.uri?.replace(/\/+$/, "") === uri)) return;
+    if (!isTold)
+      log.warn({ uri }, "waiting until this worker is registered at Restate (worker.register)");
+    isTold = true;
+    await pause(registeredEveryMs, signal);
+  }
+}
+
+const uriOf = ({ workerUrl, revision }: Registration) => `${workerUrl}/rev-${revision}`;
 
 /**
  * Returns the deployment's id if Restate has ignored the registration, because it knew the address: it only reads that
@@ -48,12 +82,12 @@ async function register(
   registration: Registration,
   options?: { force: true },
 ): Promise<string | undefined> {
-  const { adminUrl, workerUrl, revision, installation } = registration;
+  const { adminUrl, workerUrl, installation } = registration;
   const answer = await requestRestate(`${adminUrl}/deployments`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({
-      uri: `${workerUrl}/rev-${revision}`,
+      uri: uriOf(registration),
       breaking: true,
       ...(installation !== undefined && {
         additional_headers: { [installationHeader]: installation },
@@ -117,6 +151,7 @@ const Deployments = z.object({
   deployments: listOf(
     z.object({
       id: z.string(),
+      uri: z.string().optional(),
       additional_headers: z.record(z.string(), z.string()).optional(),
       services: listOf(z.object({ name: z.string(), revision: z.number() }), mostItems).default([]),
     }),
