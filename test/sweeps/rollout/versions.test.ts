@@ -36,7 +36,7 @@ const edits = {
     from: "  const failure = await endOf(ctx, [run.runner]);",
     to: '  await ctx.run("new-step", () => 1);\n  const failure = await endOf(ctx, [run.runner]);',
   },
-  history: { file: "rollout/history/store.ts", from: '"save-rollout"', to: '"write-rollout"' },
+  history: { file: "rollout/history/object.ts", from: '"save-rollout"', to: '"write-rollout"' },
   notice: { file: "alerts/services.ts", from: '"enqueue-notice"', to: '"add-notice"' },
 } satisfies Record<string, Edit>;
 
