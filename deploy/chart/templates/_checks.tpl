@@ -14,7 +14,7 @@
 {{- end -}}
 {{- end -}}
 {{- range $fleet, $table := $config.fleets | default dict -}}
-{{- range $path := list "http.token" "slack.sentinel_rollout_webhook_url" -}}
+{{- range $path := list "http.token" "rollout.prometheus_token" "slack.sentinel_rollout_webhook_url" -}}
 {{- if include "vedette.setting" (dict "config" $table "setting" $path) -}}
 {{- $variable := printf "VEDETTE_FLEETS__%s__%s" (upper $fleet) ($path | upper | replace "." "__") -}}
 {{- $faults = append $faults (printf "config.fleets.%s.%s: is a secret and does not belong into a ConfigMap: name its Secret as secrets.%s" $fleet $path $variable) -}}
