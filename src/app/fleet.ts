@@ -106,7 +106,7 @@ export async function startFleets(base: Base, parts: FleetParts): Promise<Runnin
   return { store, readCounts: counts.read, fleets, listed: Promise.all(listed), populate };
 }
 
-/** How the counters of a fleet's sentinels are read; undefined: nobody can, whatever the setting is. */
+/** Returns how a fleet's counters are read; undefined: nobody can, whatever the setting is. */
 export function countersOf(
   { name, fleet, rollout }: Pick<Fleet, "name" | "fleet" | "rollout">,
   driver: Pick<Driver, "readCounters">,

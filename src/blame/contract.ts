@@ -1,4 +1,4 @@
-/** What changed before an alert, and how well each change explains it. Times are Unix ms. */
+/** Changes before an alert, and how well each explains it. Times are Unix ms. */
 import { z } from "zod";
 import { toIso } from "#kernel/time.ts";
 
@@ -39,7 +39,7 @@ export function viewSuspect({ atMs, ...suspect }: Suspect): SuspectView {
 /** The kinds of things that a change touches, and that an alert is about. */
 export type Dimension = "region" | "check" | "key" | "part" | "delivery";
 
-/** What changes, and where. */
+/** A change, and where it takes effect. */
 export type Change = Pick<Suspect, "id" | "kind" | "atMs" | "who"> & {
   /** Until then it takes effect; absent: at once. */
   untilMs?: number;
@@ -48,7 +48,7 @@ export type Change = Pick<Suspect, "id" | "kind" | "atMs" | "who"> & {
   reach: Reach;
 };
 
-/** What a change touched: how many of each unit, by name, and how many there are of each and in all. */
+/** The units that a change touched, by name with their number, and how many there are of each and in all. */
 export type Reach = {
   of: Dimension;
   touched: Readonly<Record<string, number>>;

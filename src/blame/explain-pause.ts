@@ -1,4 +1,4 @@
-/** What else changed before a rollout paused: a gate or a sentinel may have failed by something other than its image. */
+/** Explains a pause by what else changed before: a gate or a sentinel may have failed by something other than its image. */
 import { inTime } from "#kernel/async.ts";
 import type { Database } from "#kernel/database.ts";
 import { suspectWords } from "#kernel/words.ts";
@@ -20,7 +20,7 @@ export function createExplainPause(database: Database, readBlame: ReadBlame): Ex
       failedAtMs: found.now_ms,
       place: { names: found.regions, fleet: rollout.fleet },
     });
-    // That it has itself changed sentinels is no news there.
+    // Its own changes of sentinels are no news there.
     const others = suspects.filter(({ id }) => !id.startsWith(`${rollout.id}:`));
     return others.length === 0 ? [] : [`Changed besides: ${suspectWords(others)}.`];
   };

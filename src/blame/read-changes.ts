@@ -12,7 +12,7 @@ import { rank } from "./rank.ts";
 /** A kind of change is a file beside these and its line here. */
 const kinds = { rollouts, definitions, routes, keys, starts };
 
-/** How far back a cause is looked for. */
+/** A cause is looked for so far back. */
 const backMs = 24 * 3_600_000;
 
 /** Nobody waits for longer, and a statement that went on would keep a connection from those who do. */

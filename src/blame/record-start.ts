@@ -3,7 +3,7 @@ import { createHash, createHmac, randomUUID } from "node:crypto";
 import type { Database } from "#kernel/database.ts";
 
 type Start = {
-  /** What runs in this process: the roles, joined by `+`. */
+  /** The roles of this process, joined by `+`. */
   part: string;
   version: string;
   settings: object;

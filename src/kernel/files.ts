@@ -1,5 +1,6 @@
 /** Writes files as a whole, reads them if they are there, and reads secrets from files. */
 import {
+  chmodSync,
   closeSync,
   fsyncSync,
   openSync,
@@ -9,17 +10,18 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
+import path from "node:path";
 
 /** After a crash it has the old content or the new; its owner alone reads it. Throws an error that names the file. */
-export function writeFileAtomically(path: string, text: string): void {
-  const draft = `${path}.${process.pid}.new`;
+export function writeFileAtomically(file: string, text: string): void {
+  const draft = `${file}.${process.pid}.new`;
   try {
     writeDraft(draft, text);
-    renameSync(draft, path);
+    renameSync(draft, file);
   } catch (error) {
     rmSync(draft, { force: true });
     const { message, code } = error as NodeJS.ErrnoException;
-    const named = new Error(`${path} cannot be written: ${message}`, { cause: error });
+    const named = new Error(`${file} cannot be written: ${message}`, { cause: error });
     throw Object.assign(named, { code });
   }
 }
@@ -32,6 +34,28 @@ function writeDraft(draft: string, text: string): void {
     fsyncSync(file);
   } finally {
     closeSync(file);
+  }
+}
+
+/**
+ * Replaces a file by this text, and keeps its mode. False: `isRight` is not true of the draft, and the file is as before.
+ * The draft lies beside it, since imports in it are relative.
+ */
+export async function replaceFile(
+  { file, text }: { file: string; text: string },
+  isRight: (draft: string) => Promise<boolean>,
+): Promise<boolean> {
+  const { dir, name, ext } = path.parse(file);
+  const draft = path.join(dir, `.${name}.${process.pid}${ext}`);
+  try {
+    // Not to what is there: in a folder of strangers that may be a link.
+    writeFileSync(draft, text, { flush: true, flag: "wx", mode: 0o600 });
+    if (!(await isRight(draft))) return false;
+    chmodSync(draft, statSync(file).mode);
+    renameSync(draft, file);
+    return true;
+  } finally {
+    rmSync(draft, { force: true });
   }
 }
 

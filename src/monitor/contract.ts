@@ -139,7 +139,7 @@ export const OpenAlert = z.object({
   locations: z.array(z.string()),
   acknowledged: z.object({ by: z.string(), atMs: z.int() }).nullable(),
   rollout: RolloutMark.nullable(),
-  /** What changed before and may be the cause, the likeliest first; absent: it was not found out in time. */
+  /** Changes that may be the cause, the likeliest first; absent: they were not found out in time. */
   changes: z.array(Suspect).optional(),
 });
 export type OpenAlert = z.infer<typeof OpenAlert>;

@@ -22,7 +22,7 @@ function pemOf(of: string): string {
   return createPublicKey(of).export({ type: "spki", format: "pem" }).toString();
 }
 
-/** What a text says, if it is an envelope that this key has signed. */
+/** Returns the statement of a text, if it is an envelope that this key has signed. */
 function open(text: string): string | undefined {
   try {
     return openEnvelope(Envelope.parse(JSON.parse(text)), key)?.toString();

@@ -1,5 +1,5 @@
 /** Lists, adds and removes rows of `control.ci_trust` in the settings' file; everything else in it stays as it is. */
-import { chmodSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { parse } from "smol-toml";
 import { z } from "zod";
@@ -7,7 +7,7 @@ import { complain, print, printAnswer, printJson } from "#cli/print.ts";
 import { createTable } from "#cli/table.ts";
 import { Config, readConfig } from "#config.ts";
 import { faultLines } from "#kernel/faults.ts";
-import { readIfThere } from "#kernel/files.ts";
+import { readIfThere, replaceFile } from "#kernel/files.ts";
 import type { Role } from "#kernel/roles.ts";
 import { noSuch } from "#kernel/text.ts";
 
@@ -59,7 +59,7 @@ export async function addTrust(name: string, options: AddOptions): Promise<numbe
   const rows = [...((control["ci_trust"] ?? []) as unknown[]), row];
   const next = { ...wanted, control: { ...control, ci_trust: rows } };
   requireValid(next, row);
-  replaceFile(file, `${before.replace(/\n*$/, "\n\n")}${text}`, next);
+  await write(file, `${before.replace(/\n*$/, "\n\n")}${text}`, next);
   return printAnswer({ row, file }, options.json, () => `Added ${name} to ${file}. ${restart}`);
 }
 
@@ -76,7 +76,7 @@ export async function removeTrust(name: string, options: FileOptions): Promise<n
   const left = { ...wanted.control };
   if (rows.length === 1) delete left.ci_trust;
   else left.ci_trust = rows.toSpliced(at, 1);
-  replaceFile(file, withoutTable(before, at), { ...wanted, control: left });
+  await write(file, withoutTable(before, at), { ...wanted, control: left });
   return printAnswer({ removed: name, file }, options.json, () => {
     return `Removed ${name} from ${file}. ${restart}`;
   });
@@ -135,20 +135,11 @@ function withoutTable(text: string, at: number): string {
 }
 
 /** Throws unless the text says what is wanted: a table may be written in ways that this does not know. */
-function replaceFile(named: string, text: string, wanted: unknown): void {
-  if (!isSame(text, wanted)) {
-    throw new Error(`${named} was not changed: it writes control.ci_trust in another way; edit it`);
-  }
+async function write(named: string, text: string, wanted: unknown): Promise<void> {
   // Not the link, in whose place the file would be.
   const file = realpathSync(named);
-  const draft = `${file}.${process.pid}.new`;
-  try {
-    writeFileSync(draft, text, { flush: true, flag: "wx", mode: 0o600 });
-    chmodSync(draft, statSync(file).mode);
-    renameSync(draft, file);
-  } finally {
-    rmSync(draft, { force: true });
-  }
+  if (await replaceFile({ file, text }, async () => isSame(text, wanted))) return;
+  throw new Error(`${named} was not changed: it writes control.ci_trust in another way; edit it`);
 }
 
 function isSame(text: string, wanted: unknown): boolean {

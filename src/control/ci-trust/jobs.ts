@@ -108,7 +108,7 @@ function createAdmit({ rows, publicUrl, issuers, used }: CiParts) {
 
 const withoutSlash = (address: string) => address.replace(/\/+$/, "");
 
-/** What is signed, of an issuer that numbers no tokens: the signature itself may be written in several ways. */
+/** Returns a digest of the token's id, or of what is signed: the signature itself may be written in several ways. */
 function idOf(token: string, { claims }: Verified): Buffer {
   const signed = token.slice(0, token.lastIndexOf("."));
   return digest([textOf(claims, "iss") ?? "", textOf(claims, "jti") ?? signed]);

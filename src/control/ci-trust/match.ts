@@ -90,7 +90,7 @@ function testsOf({ row, facts, claims, publicUrl }: Compared): Test[] {
   ];
 }
 
-/** What the row leaves out may be anything. */
+/** A claim that the row leaves out may be anything. */
 function isEqual(wanted: string | undefined, given: string | undefined): boolean {
   return wanted === undefined || wanted === given;
 }

@@ -6,7 +6,7 @@ import { cleanText } from "#kernel/text.ts";
 /** Claims of a verified token: any JSON. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** What a token says of its job; absent: nothing. */
+/** A job, as its token describes it; absent: it does not say. */
 export type JobFacts = {
   repositoryId?: string | undefined;
   workflow?: string | undefined;
@@ -97,7 +97,7 @@ function pathBetween(given: string | undefined, start: string): string | undefin
 
 const longest = 200;
 
-/** What history says of the job, without control characters. `names`: the claims with run, commit and person. */
+/** Returns the job as history has it, without control characters. The names are of the claims with run, commit and person. */
 function runOf(
   known: {
     repository: string | undefined;

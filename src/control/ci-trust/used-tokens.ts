@@ -1,4 +1,5 @@
 /** Tokens of CI jobs that were used, in Postgres: each counts once, over all processes. */
+import { unlessLate } from "#kernel/async.ts";
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
@@ -18,15 +19,12 @@ export function createUsedTokens(database: Database, log: Log): UsedTokens {
   };
   return {
     add: async (hash) => {
-      const late = Promise.withResolvers<never>();
-      const timer = setTimeout(() => late.reject(new Error("no answer in time")), timeoutMs);
+      const late = new Error("no answer in time");
       try {
-        return await Promise.race([store(hash), late.promise]);
+        return await unlessLate(() => store(hash), { limitMs: timeoutMs, late });
       } catch (error) {
         log.warn({ detail: (error as Error).message }, "used token not stored");
         throw databaseAway(error);
-      } finally {
-        clearTimeout(timer);
       }
     },
   };

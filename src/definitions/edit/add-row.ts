@@ -1,5 +1,5 @@
 /** Adds a row to the file of definitions of a directory, or says how it is written there. */
-import { chmodSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type Document, isMap, isScalar, isSeq, parseDocument } from "yaml";
@@ -9,6 +9,7 @@ import { findFile, loadSource, type Source } from "#definitions/file/source.ts";
 import { yamlOptions } from "#definitions/file/yaml.ts";
 import { type DefinitionSet, keyOf, sections } from "#definitions/rows/contract.ts";
 import { parseJsonText } from "#kernel/body.ts";
+import { replaceFile } from "#kernel/files.ts";
 
 export type AddedRow = {
   file: string;
@@ -35,7 +36,8 @@ export async function addRow(request: ReadRequest, added: NewRow): Promise<Added
     const set = await check({ ...request, file: draft }, name);
     return isAdded(set, before, added);
   };
-  if (text !== undefined && (await replace({ file, text }, isOnlyChange))) return { file: name };
+  if (text !== undefined && (await replaceFile({ file, text }, isOnlyChange)))
+    return { file: name };
   await check({ ...request, file: named, added }, name);
   return { file: name, paste: writePaste(source, added) };
 }
@@ -91,25 +93,6 @@ function isEditable({ file, text }: Source): boolean {
 function withoutKey(section: NewRow["section"], row: NewRow["row"]) {
   const { [sections[section].key]: _key, ...rest } = row;
   return { key: keyOf(section, row), rest };
-}
-
-/** False: the check failed, and the file is as before. The draft lies beside it, since imports are relative. */
-async function replace(
-  { file, text }: { file: string; text: string },
-  isRight: (draft: string) => Promise<boolean>,
-): Promise<boolean> {
-  const { dir, name, ext } = path.parse(file);
-  const draft = path.join(dir, `.${name}.${process.pid}${ext}`);
-  try {
-    // Not to what is there: in a folder of strangers that may be a link.
-    writeFileSync(draft, text, { flush: true, flag: "wx" });
-    if (!(await isRight(draft))) return false;
-    chmodSync(draft, statSync(file).mode);
-    renameSync(draft, file);
-    return true;
-  } finally {
-    rmSync(draft, { force: true });
-  }
 }
 
 /** Throws an error with the faults that the file would have. */

@@ -136,7 +136,7 @@ function columnsOf(added: Counters & { restarts: number }, bounds: readonly numb
   );
 }
 
-/** How many bounds of earlier rollouts are counted on. */
+/** Slow requests are counted by so many bounds of earlier rollouts. */
 const mostKept = 3;
 const mostSlow = 0.05;
 

@@ -21,7 +21,7 @@ export const CheckEpisode = z.object({
   missed_pings: z.int().nullable(),
   /** The rollout in progress when it opened, or that had ended within the hour before. */
   rollout: Mark.nullable(),
-  /** What changed before and may be the cause, the likeliest first; absent: it was not found out in time. */
+  /** Changes that may be the cause, the likeliest first; absent: they were not found out in time. */
   changes: z.array(SuspectView).optional(),
   opened_delivered_at: z.string().nullable(),
   resolved_delivered_at: z.string().nullable(),

@@ -56,7 +56,7 @@ export const CheckView = z.object({
       opened_at: z.string(),
       acknowledged_by: z.string().nullable(),
       rollout: Mark.nullable(),
-      /** What changed before and may be the cause, the likeliest first; absent: it was not found out in time. */
+      /** Changes that may be the cause, the likeliest first; absent: they were not found out in time. */
       changes: z.array(SuspectView).optional(),
     })
     .nullable(),

@@ -128,7 +128,7 @@ type Counts = NonNullable<CheckList["counts"]>;
 type Found = {
   /** The ids of the first of each kind. */
   shown: string[];
-  /** How many of each kind are found. */
+  /** The number found of each kind. */
   found: Counts["found"];
 };
 
@@ -150,7 +150,7 @@ export function searchChecks(checks: readonly Known[], asked: Search): Found {
   };
 }
 
-/** How many there are of each kind, how many have each status, and how many alerts are open. */
+/** The numbers of each kind and of each status, and of open alerts. */
 export function countChecks(checks: readonly CheckView[]): Omit<Counts, "found"> {
   const total: Counts["total"] = { api: 0, heartbeat: 0 };
   const statuses: Counts["statuses"] = {};

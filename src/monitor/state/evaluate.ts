@@ -29,7 +29,7 @@ export type EvaluateParts = {
   whyOff: WhyOff;
   /** The rollout in progress, or one that ended a moment ago; null: none. */
   readRollout: () => Promise<RolloutMark | null>;
-  /** What has changed until then. */
+  /** Ranks the changes until then. */
   readBlame: (nowMs: number) => Promise<Blame>;
   settings: Omit<CheckSettings, "further">;
   log: Log;

@@ -10,7 +10,7 @@ export type PrometheusServer = { url: string; token: string };
 
 const limitMs = 10_000;
 
-/** How much an answer may have: of a gate, and of all sentinels of a fleet. */
+/** The largest answer: of a gate, and of all sentinels of a fleet. */
 type Most = { mebibytes: number; series: number };
 const mostOfGate: Most = { mebibytes: 1, series: 1_000 };
 const mostOfFleet: Most = { mebibytes: 32, series: 100_000 };

@@ -1,4 +1,4 @@
-/** What each kind of change is read from, in a real database. */
+/** Reads each kind of change from a real database. */
 import { beforeAll, beforeEach, expect, it, onTestFinished } from "vitest";
 import type { BlamedAlert } from "#blame/contract.ts";
 import { createExplainPause } from "#blame/explain-pause.ts";

@@ -86,7 +86,7 @@ export async function startJobBench({ rows, used = createMemoryTokens(), ...opti
   return {
     url,
     lines,
-    /** Who called Restate, as a worker reads it. */
+    /** The callers of Restate, as a worker reads them. */
     actors,
     call,
     exchange: (token: string) => call("/ci/session", token),

@@ -141,7 +141,7 @@ export async function startVersionBench(size: number, environment: Record<string
     send: (handler: RolloutHandlerName, body: unknown = {}) => post(`${handler}/send`, body),
     /** Of any service, at Restate's own ingress. */
     callAt: (address: string, body: unknown = {}) => postTo(address, body),
-    /** How many calls of a handler, as `<service>/<handler>`, have this step in their journals and have not ended. */
+    /** The number of calls of a handler, as `<service>/<handler>`, that have this step in their journals and have not ended. */
     atStep: async (handler: string, step: string) => {
       const [service, name] = handler.split("/");
       const rows = await query(`SELECT i.id FROM sys_invocation i JOIN sys_journal j ON j.id = i.id

@@ -34,7 +34,7 @@ type FakeFleetOptions = {
   behave?: (id: string, image: string) => FleetOutcome;
   /** By which name it answers of an image; without it by that of the order. */
   nameImage?: (image: string) => string;
-  /** What a sentinel has counted; without it the fleet reports nothing. */
+  /** Returns what a sentinel has counted; without it the fleet reports nothing. */
   readMetrics?: (id: string, image: string) => object;
   /** The log of what a deploy has started, or of what runs; without it the fleet has none, as most have. */
   readLog?: (id: string, deployId: string | null) => string | undefined;

@@ -194,7 +194,7 @@ describe("notices at a Slack webhook", () => {
     await untilAttempted(bench, 2);
     await untilLogged(bench, "not reached");
 
-    // What is searched through is really there: a search of nothing finds nothing. The line is written before the row.
+    // A search of nothing finds nothing: the row is there. The line is written before the row.
     await expect.poll(bench.readStored, { timeout: 10_000 }).toContain("not reached: ECONNRESET");
     const stored = await bench.readStored();
     await untilReceived(bench, 1);
