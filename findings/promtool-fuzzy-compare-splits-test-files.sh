@@ -17,14 +17,14 @@ cd "$dir"
 
 mkdir lists cache
 key=/usr/share/keyrings/debian-archive-keyring.gpg
-for suite in bookworm forky; do
+for pinned in bookworm:prometheus=2.42.0+ds-5+deb12u1 forky:promtool=3.5.3+ds1-6; do
+  suite=${pinned%%:*}
   echo "deb [signed-by=$key] http://deb.debian.org/debian $suite main" >sources.list
   apt=(apt-get -q -o "Dir::Etc::sourcelist=$dir/sources.list" -o Dir::Etc::sourceparts=-
     -o "Dir::State::lists=$dir/lists" -o "Dir::Cache=$dir/cache")
-  "${apt[@]}" update >/dev/null 2>&1
-  # Of newer versions it is a package of its own.
-  { "${apt[@]}" download "promtool/$suite" || "${apt[@]}" download "prometheus/$suite"; } >/dev/null 2>&1
-  for deb in *.deb; do dpkg-deb -x "$deb" "$suite" && rm "$deb"; done
+  { "${apt[@]}" update && "${apt[@]}" download "${pinned#*:}"; } >/dev/null 2>&1
+  dpkg-deb -x ./*.deb "$suite"
+  rm ./*.deb
 done
 
 cat >rules.yml <<'Y'
