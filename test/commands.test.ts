@@ -38,7 +38,9 @@ function createMute(): Command {
   const program = createProgram(() => {});
   const mute = (command: Command) => {
     command.exitOverride().configureOutput({ writeErr: () => {} });
-    if (command.commands.length === 0) command.action(() => {});
+    // `rollout proof` has both an argument and a command below it.
+    const takesArguments = command.registeredArguments.length > 0;
+    if (command.commands.length === 0 || takesArguments) command.action(() => {});
     command.commands.forEach(mute);
   };
   mute(program);
