@@ -38,7 +38,7 @@ const Session = z.object({
   /** The name of the row, and a digest of all that it says. */
   name: z.string(),
   mark: z.string(),
-  account: z.string(),
+  accounts: z.array(z.string()),
   run: CiRun,
   endsAtMs: z.number(),
 });
@@ -58,9 +58,9 @@ export function createCiJobs(parts: CiParts): CiJobs {
     exchange: async (token, remote) => {
       if (limit(networkOf(remote), nowMs()) !== "within") throw tooMany();
       try {
-        const { row, run, account, expiresAtMs } = await admit(token);
+        const { row, run, accounts, expiresAtMs } = await admit(token);
         const endsAtMs = Math.min(expiresAtMs, nowMs() + longestMs);
-        const session = { name: row.name, mark: markOf(row), account, run, endsAtMs };
+        const session = { name: row.name, mark: markOf(row), accounts, run, endsAtMs };
         const { actor, roles } = callerOf(row, session);
         log.info({ actor, ...run, remote }, "ci job admitted");
         return { token: `${prefix}${sealer.seal(session, endsAtMs)}`, actor, roles, endsAtMs };
@@ -82,7 +82,7 @@ export function createCiJobs(parts: CiParts): CiJobs {
   };
 }
 
-type Admitted = { row: TrustRow; run: CiRun; account: string; expiresAtMs: number };
+type Admitted = { row: TrustRow; run: CiRun; accounts: string[]; expiresAtMs: number };
 
 /** The token is used up last: a job that is refused may be right once the settings are. */
 function createAdmit({ rows, publicUrl, issuers, used }: CiParts) {
@@ -99,11 +99,21 @@ function createAdmit({ rows, publicUrl, issuers, used }: CiParts) {
     const found = findTrusted(verified.claims, own, publicUrl);
     if ("refusal" in found) throw new ProblemError({ status: 403, ...found.refusal });
     if (!(await used.add(idOf(token, verified)))) throw replayed();
-    // Without the id of a repository all jobs of an issuer may be of one: no row of it approves another's.
-    const repository = found.row.repository_id ?? "";
-    const account = digest([first.issuer, repository]).toString("base64url");
-    return { ...found, account, expiresAtMs: verified.expiresAtMs };
+    return {
+      ...found,
+      accounts: accountsOf(found.row, verified),
+      expiresAtMs: verified.expiresAtMs,
+    };
   };
+}
+
+/** Without the id of a repository in the row all jobs of such rows may be of one; the token may say of which. */
+function accountsOf({ issuer, repository_id: own }: TrustRow, { claims }: Verified): string[] {
+  const named = textOf(claims, "repository_id") ?? textOf(claims, "project_id") ?? "";
+  const repositories = own === undefined ? ["", named] : [own];
+  return [...new Set(repositories)].map(
+    (repository) => `row:ci-${digest([withoutSlash(issuer), repository]).toString("base64url")}`,
+  );
 }
 
 const withoutSlash = (address: string) => address.replace(/\/+$/, "");
@@ -124,12 +134,12 @@ function digest(parts: readonly string[]): Buffer {
 }
 
 /** All jobs of a repository are one account: none approves what another one has started. */
-function callerOf(row: TrustRow, { account, run }: Session): Caller {
+function callerOf(row: TrustRow, { accounts, run }: Session): Caller {
   return {
     actor: `ci:${row.name}`,
     roles: row.roles,
     grantedBy: "control.ci_trust",
-    accounts: [`row:ci-${account}`],
+    accounts,
     ciRun: run,
   };
 }
