@@ -57,14 +57,14 @@ export function parseMetrics(text: string): Counters | undefined {
   const buckets = text.matchAll(
     /^sentinel_request_duration_seconds_bucket\{le="([\d.]+)"\} (\d+)$/gm,
   );
-  const started = value("process_start_time_seconds");
+  const started = new Date((value("process_start_time_seconds") ?? Number.NaN) * 1_000);
   return boundCounters({
     requests: value("sentinel_requests_total"),
     errors: value("sentinel_errors_total"),
     latency: Object.fromEntries(
       [...buckets].map(([, bound = "", count]) => [bound, Number(count)]),
     ),
-    ...(started !== undefined && { started_at: new Date(started * 1_000).toISOString() }),
+    ...(Number.isFinite(started.getTime()) && { started_at: started.toISOString() }),
   });
 }
 
@@ -79,7 +79,7 @@ export type CountedMinute = {
   bounds: number[];
   /** By sentinel: requests, errors, restarts, and slow requests of each bound; `notReported` if not known. */
   columns: Uint32Array;
-  /** All requests of the minute, and those of them that took no longer, by bound. */
+  /** All requests of the minute, and those of them that took no longer, by the first 256 bounds. */
   requests: number;
   latency: Record<string, number>;
 };
@@ -92,7 +92,7 @@ export function countMinute(before: Snapshot, now: Snapshot, bounds: number[]): 
   const ids = [...now.keys()].sort();
   const width = fixedColumns + bounds.length;
   const columns = new Uint32Array(ids.length * width).fill(notReported);
-  const latency: Record<string, number> = {};
+  const latency = new Map<string, number>();
   let requests = 0;
   for (const [i, id] of ids.entries()) {
     const [was, is] = [before.get(id), now.get(id) as Counters];
@@ -101,10 +101,12 @@ export function countMinute(before: Snapshot, now: Snapshot, bounds: number[]): 
     columns.set(columnsOf(added, bounds), i * width);
     requests += added.requests;
     for (const [bound, count] of Object.entries(added.latency ?? {})) {
-      latency[bound] = (latency[bound] ?? 0) + count;
+      const known = latency.get(bound);
+      if (known !== undefined || latency.size < mostBounds)
+        latency.set(bound, (known ?? 0) + count);
     }
   }
-  return { ids, bounds, columns, requests, latency };
+  return { ids, bounds, columns, requests, latency: Object.fromEntries(latency) };
 }
 
 /** A counter below its last value has restarted from 0; another start is a restart even if no counter shows it. */
