@@ -27,7 +27,9 @@ export function writeFileAtomically(file: string, text: string): void {
 }
 
 function writeDraft(draft: string, text: string): void {
-  const file = openSync(draft, "w", 0o600);
+  // Not what is there: in a folder of strangers that may be a link, to a file that they read.
+  rmSync(draft, { force: true });
+  const file = openSync(draft, "wx", 0o600);
   try {
     // Not writeSync: on an almost full disk that writes a part of the text without an error.
     writeFileSync(file, text);
@@ -48,7 +50,6 @@ export async function replaceFile(
   const { dir, name, ext } = path.parse(file);
   const draft = path.join(dir, `.${name}.${process.pid}${ext}`);
   try {
-    // Not to what is there: in a folder of strangers that may be a link.
     writeFileSync(draft, text, { flush: true, flag: "wx", mode: 0o600 });
     if (!(await isRight(draft))) return false;
     chmodSync(draft, statSync(file).mode);
