@@ -112,7 +112,7 @@ function placeOf(reach: Reach, place: Place, regions: ReadonlySet<string> | unde
     };
   }
   const units = [...known];
-  const hit = units.filter((unit) => (touched[unit] ?? 0) > 0);
+  const hit = units.filter((unit) => countOf(touched, unit, 0) > 0);
   if (hit.length === 0 || overall === 0) {
     return {
       ratio: strayRatio[of],
@@ -120,9 +120,15 @@ function placeOf(reach: Reach, place: Place, regions: ReadonlySet<string> | unde
     };
   }
   const there =
-    sum(units.map((unit) => touched[unit] ?? 0)) / sum(units.map((unit) => sizes[unit] ?? 1));
+    sum(units.map((unit) => countOf(touched, unit, 0))) /
+    sum(units.map((unit) => countOf(sizes, unit, 1)));
   const ratio = Math.min(mostRatio, Math.max(strayRatio[of], there / overall));
   return { ratio, words: wordsOf(of, { hit, there, overall }) };
+}
+
+/** A check may be called `constructor`. */
+function countOf(counts: Reach["touched"], unit: string, otherwise: number): number {
+  return (Object.hasOwn(counts, unit) ? counts[unit] : undefined) ?? otherwise;
 }
 
 type Hit = { hit: readonly string[]; there: number; overall: number };

@@ -45,7 +45,9 @@ type Facts = {
 export function planConvergence({ drifts, tries, state, nowMs }: Facts): Plan | undefined {
   if (isUnderWay(state)) return undefined;
   const isDue = ({ id, desired }: HeldDrift) => {
-    const [count, atMs] = tries[desired]?.[id] ?? [0, 0];
+    const known = tries[desired] ?? {};
+    // A fleet may call a sentinel `constructor`.
+    const [count, atMs] = (Object.hasOwn(known, id) && known[id]) || [0, 0];
     return count === 0 || nowMs >= atMs + backOffMs(count);
   };
   const due = drifts.filter((one) => one.isConfirmed && !one.isHeld && isDue(one));
