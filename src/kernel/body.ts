@@ -1,5 +1,6 @@
 /** Reads bodies of requests and responses up to a limit of bytes. */
 import type { IncomingMessage } from "node:http";
+import { hideSecrets, writingsOf } from "./secrets.ts";
 
 const mostChunks = 10_000;
 
@@ -105,8 +106,8 @@ export function parseJsonText(text: string): unknown {
 
 /** The answer without the secret that was sent for it, which servers, and proxies before them, may repeat. */
 export function withoutSecret(bytes: Buffer, secret: string): Buffer {
-  const isRepeated = secret.length >= 8 && bytes.includes(secret);
-  return isRepeated ? Buffer.from(bytes.toString().replaceAll(secret, "***")) : bytes;
+  const isRepeated = secret.length >= 8 && writingsOf(secret).some((one) => bytes.includes(one));
+  return isRepeated ? Buffer.from(hideSecrets(bytes.toString(), [secret])) : bytes;
 }
 
 /** The body of a request, for a parser of Fastify, which by itself holds every chunk. Throws as that does. */

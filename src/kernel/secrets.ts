@@ -3,6 +3,7 @@ import { globSync } from "node:fs";
 import path from "node:path";
 import { portOf } from "./address.ts";
 import { readSecretFile } from "./files.ts";
+import { escapeText } from "./text.ts";
 
 /** A secret's name and its allowed destinations: `hosts` is the secret's list as written; undefined: there is none. */
 export type Binding = { name: string; hosts: string | undefined };
@@ -202,3 +203,49 @@ export function findPlaceholders(value: unknown, field: (string | number)[] = []
 function inText(text: string): string[] {
   return [...text.matchAll(/\{\{(?:([^{}]*)\}\})?/g)].map(([, name = ""]) => name);
 }
+
+/** Hides secrets in a text of a server, which may echo those of the request. */
+export function hideSecrets(reason: string, secrets: readonly string[]): string {
+  // Longest first: a secret that is the beginning of another would leave the rest of that.
+  const longestFirst = secrets.flatMap(writingsOf).sort((a, b) => b.length - a.length);
+  return longestFirst.reduce(hideSecret, reason);
+}
+
+/** The secret as it is, escaped for JSON, as several languages do, and pages, as in addresses and forms, in base16, and in base64. */
+export function writingsOf(secret: string): string[] {
+  const asJson = JSON.stringify(secret).slice(1, -1);
+  const inPages = asJson.replace(/[&<>]/g, escapeUnit);
+  const inAscii = asJson.replace(/[\u0080-\uffff]/g, escapeUnit);
+  const inAddress = encodeURIComponent(secret.toWellFormed());
+  const lower = inAddress.replace(/%../g, (code) => code.toLowerCase());
+  const inForm = new URLSearchParams({ "": secret }).toString().slice(1);
+  const inPage = escapeText(secret).replaceAll('"', "&quot;");
+  const base16 = Buffer.from(secret).toString("hex");
+  const slashed = [asJson, inAscii].map((text) => text.replaceAll("/", "\\/"));
+  const others = [inPages, inAscii, ...slashed, lower, inForm, inPage, base16];
+  // The text around a secret changes the characters at its ends.
+  const base64 = [0, 1, 2].map((skipped) => {
+    const bytes = Buffer.from(secret).subarray(skipped);
+    return bytes.subarray(0, bytes.length - (bytes.length % 3)).toString("base64");
+  });
+  const long = base64.filter(({ length }) => length > shortestPart);
+  return [...new Set([secret, asJson, inAddress, ...others, ...long])];
+}
+
+const escapeUnit = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
+/** Hides the secret, and its beginning where a quotation was cut with `…`. */
+function hideSecret(text: string, secret: string): string {
+  const parts = text.replaceAll(secret, "***").split("…");
+  return parts.map((part, i) => (i + 1 < parts.length ? hideEnd(part, secret) : part)).join("…");
+}
+
+function hideEnd(text: string, secret: string): string {
+  for (let length = secret.length - 1; length >= shortestPart; length -= 1) {
+    if (text.endsWith(secret.slice(0, length))) return `${text.slice(0, -length)}***`;
+  }
+  return text;
+}
+
+/** The shortest beginning of a secret to hide; fewer characters disclose nothing. */
+const shortestPart = 4;

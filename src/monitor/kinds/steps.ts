@@ -4,6 +4,7 @@ import {
   type Binding,
   catchMisdirected,
   findPlaceholders,
+  hideSecrets,
   hostIn,
   MisdirectedSecret,
   type Secret,
@@ -23,7 +24,6 @@ import { noPhases, type Observation, type Phases, phaseNames } from "./observe.t
 import {
   addressOf,
   buildRequest,
-  hideSecrets,
   hostsIn,
   maxBodyBytes,
   type ProbeRequest,

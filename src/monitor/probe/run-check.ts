@@ -1,13 +1,13 @@
 /** Runs a check once at this location: fills in the secrets, probes, grades. */
 import { cleanWords } from "#kernel/log.ts";
 import type { Reach } from "#kernel/reach.ts";
-import { MisdirectedSecret, type Secret } from "#kernel/secrets.ts";
+import { hideSecrets, MisdirectedSecret, type Secret } from "#kernel/secrets.ts";
 import type { CheckResult, RunnableCheck } from "#monitor/contract.ts";
 import { type Hide, hideFrom, type Response } from "#monitor/kinds/assertions.ts";
 import { kindOf, type ProbeObservation } from "#monitor/kinds/contract.ts";
 import type { Run, Target } from "#monitor/kinds/kind.ts";
 import { noPhases, type Observation } from "#monitor/kinds/observe.ts";
-import { hideSecrets, type Requester } from "#monitor/kinds/request.ts";
+import type { Requester } from "#monitor/kinds/request.ts";
 import { toResult } from "#monitor/rules/grade.ts";
 import { secretsOf } from "./secrets.ts";
 

@@ -15,13 +15,16 @@ import { callOnce, createSend } from "#routing/incident/transport.ts";
 const secret = "green egret dives 82";
 
 /** `told`: the authorization that was sent. */
-async function serve(answer: (told: string, path: string) => { status?: number; body: unknown }) {
+async function serve(
+  answer: (told: string, path: string) => { status?: number; body: unknown },
+  write: (body: unknown) => string = JSON.stringify,
+) {
   const got: string[] = [];
   const server = createServer((request, response) => {
     const told = request.headers.authorization ?? "";
     got.push(told);
     const { status = 200, body } = answer(told, request.url ?? "");
-    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+    response.writeHead(status, { "content-type": "application/json" }).end(write(body));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
@@ -148,4 +151,64 @@ it("other secrets in what a gate reads are masked", async () => {
     "Prometheus refuses the query: of ***",
     "pass: of ***",
   ]);
+});
+
+/** As languages write JSON: each of them means the same. */
+const writers: [language: string, write: (body: unknown) => string][] = [
+  ["PHP", (body) => JSON.stringify(body).replaceAll("/", "\\/")],
+  ["Go", (body) => JSON.stringify(body).replace(/[&<>]/g, escapeUnit)],
+  ["Python", (body) => JSON.stringify(body).replace(/[\u0080-\uffff]/g, escapeUnit)],
+];
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+it.each(writers)("a server in %s repeats a token in none of its answers", async (_, write) => {
+  const token = "fox/owl&hen<9>\u00e9";
+  const refuse = (told: string) => ({
+    status: 400,
+    body: { status: "error", error: `no: ${told}` },
+  });
+  const list = (told: string) => ({
+    body: { sentinels: [{ id: "gw-1", region: told, image: "", healthy: true }] },
+  });
+  const [prometheus, fleet, ci] = await Promise.all([
+    serve(refuse, write),
+    serve(list, write),
+    serve((told) => ({ body: { told } }), write),
+  ]);
+  const driver = createHttpDriver({ url: fleet.url, token });
+  onTestFinished(() => driver.stop());
+
+  const said = JSON.stringify([
+    await createQueryPrometheus({ url: prometheus.url, token })("up"),
+    await driver.list(),
+    await createAsk({ apiUrl: ci.url, token })("x"),
+  ]);
+
+  expect(said.match(/\*\*\*/g)).toHaveLength(3);
+  expect(said).not.toMatch(/owl/);
+});
+
+it.each(writers)("a receiver in %s repeats no secret of a channel to a gate", async (_, write) => {
+  const told: string[] = [];
+  const answer = (authorization: string, path: string) => {
+    told.push(authorization);
+    const sent = Buffer.from(authorization.slice(6), "base64");
+    return { body: { result: "fail", reason: `${authorization.slice(6)} ${sent} ${path}` } };
+  };
+  const { url } = await serve(answer, write);
+  const ask = createAskWebhook({
+    readChannels: async () => [
+      { id: "w", kind: "webhook", url: url.replace("//", "//ada:{{PASSWORD}}@") },
+    ],
+    readSecret: (name) => ({ value: "fox/owl&hen<9>", bindings: [{ name, hosts: "127.0.0.1" }] }),
+    ...{ timeoutMs: 2_000, nowMs: Date.now, reach: createReach() },
+  });
+
+  const { value } = gradeWebhookAnswer(await ask("w", { id: "q", body: "{}" }));
+
+  expect(told).toEqual([`Basic ${Buffer.from("ada:fox/owl&hen<9>").toString("base64")}`]);
+  expect(value).toMatch(/^fail: /);
+  expect(value).not.toMatch(/owl|Zm94L293|mb3gvb3ds|m94L293b/);
 });

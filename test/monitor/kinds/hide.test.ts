@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { hideSecrets } from "#monitor/kinds/request.ts";
+import { hideSecrets } from "#kernel/secrets.ts";
 
 it.each([
   ["as it is", "is s3cret/word here", ["s3cret/word"], "is *** here"],
