@@ -2,7 +2,7 @@
 import cliProgress from "cli-progress";
 import type { Connection } from "#cli/connection.ts";
 import { plain } from "#cli/table.ts";
-import { escapeJson } from "#kernel/text.ts";
+import { escapeJson, forTerminal } from "#kernel/text.ts";
 import { formatUtc } from "#kernel/time.ts";
 import { stateWords } from "#kernel/words.ts";
 import type { RolloutRequest, RolloutStatus, StandingPart } from "#rollout/contract.ts";
@@ -63,6 +63,9 @@ export function createProgress(
   return hasRoom ? createBars(output as NodeJS.WriteStream, waves) : createLines(output);
 }
 
+/** The id and the words are of whoever has answered. */
+const writeLine = (output: Output, text: string) => output.write(`${forTerminal(text)}\n`);
+
 function createJsonLines(output: Output): Progress {
   return onChange(
     (status) => output.write(`${escapeJson(JSON.stringify(status))}\n`),
@@ -72,8 +75,8 @@ function createJsonLines(output: Output): Progress {
 
 function createLines(output: Output): Progress {
   return onChange(
-    (status) => output.write(`${describeStatus(status)}\n`),
-    (text) => output.write(`${text}\n`),
+    (status) => writeLine(output, describeStatus(status)),
+    (text) => writeLine(output, text),
   );
 }
 
@@ -162,7 +165,7 @@ function createBars(stream: NodeJS.WriteStream, waves: readonly WaveSize[]): Pro
     show(status) {
       const { current_wave: wave } = status;
       const wait = waitOf(status);
-      if (wait !== undefined && wait !== lastWait) multi.log(`  ${wait}\n`);
+      if (wait !== undefined && wait !== lastWait) multi.log(`  ${forTerminal(wait)}\n`);
       lastWait = wait;
       if (wave !== current.wave) current = { wave, doneBefore: doneBeforeWave(waves, status) };
       const fills = fillWaves(waves, { status, doneBefore: current.doneBefore });
@@ -173,7 +176,7 @@ function createBars(stream: NodeJS.WriteStream, waves: readonly WaveSize[]): Pro
       }
     },
     log(text) {
-      multi.log(`  ${text}\n`);
+      multi.log(`  ${forTerminal(text)}\n`);
     },
     stop() {
       if (!isStopped) multi.stop();
