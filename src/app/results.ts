@@ -1,7 +1,7 @@
 /** Wires the storage and the views of check results. */
 import type { AcceptedEvent, RecordAccepted } from "#alerts/queue-store.ts";
 import type { Database } from "#kernel/database.ts";
-import type { ReadDefinitions } from "#monitor/contract.ts";
+import type { ApiCheck, ReadDefinitions } from "#monitor/contract.ts";
 import type { WhyOff } from "#monitor/probe/secrets.ts";
 import { saveEpisodes } from "#monitor/results/episodes.ts";
 import { createReadGate, createReadRuns } from "#monitor/results/gate.ts";
@@ -11,6 +11,7 @@ import { createResultReader } from "#monitor/results/read.ts";
 import { createCheckReads } from "#monitor/results/service.ts";
 import { startUpkeep } from "#monitor/results/upkeep.ts";
 import { createFindChecks, createViewChecks, type ViewChecks } from "#monitor/results/view.ts";
+import { runsAt } from "#monitor/rules/locations.ts";
 import { deleteRemoved } from "#monitor/state/removed.ts";
 import type { Base } from "./base.ts";
 import { createWhyNobody, createWhyOff } from "./monitor-secrets.ts";
@@ -62,7 +63,14 @@ export function createResults(parts: ResultParts): Results {
     countAccepted: ({ event, atMs }) => counters.delivered(event, atMs),
     reads: createCheckReads({ ...common, viewChecks, findChecks: createFindChecks(views) }),
     viewChecks,
-    readGate: createReadGate(database, { failedAtPercent }),
+    readGate: createReadGate(database, {
+      failedAtPercent,
+      findOwn: async (wanted) => {
+        const { apiChecks } = await readDefinitions();
+        const isOwn = (check: ApiCheck) => runsAt(check, config.monitor.location);
+        return apiChecks.filter(isOwn).flatMap(({ id }) => (wanted.includes(id) ? id : []));
+      },
+    }),
     readRuns: createReadRuns(database, { failedAtPercent }),
     findPublicPage: config.monitor.public_status ? createPublicPages(viewChecks) : null,
     startUpkeep: () =>

@@ -17,11 +17,13 @@ type GateReport = {
  * Counts the runs that were due at `sinceMs` (Unix ms) or later. A run is clean if it is decided and was ok
  * at every location: while a location may still report, it is not counted. A run is failed by the quorum
  * that alerts use. Only decided runs count for that, because the first location to report is 100 percent of
- * the reports for a moment; if any failure counts (0 percent), undecided runs count too.
+ * the reports for a moment; if any failure counts (0 percent), undecided runs count too. Of checks that run here
+ * no run is clean by the word of further runners alone: it was missed here, as while the program was down.
  */
-export function createReadGate(database: Database, settings: { failedAtPercent: number }) {
+export function createReadGate(database: Database, { failedAtPercent, findOwn }: GateSettings) {
   return async (checks: string[], sinceMs: number): Promise<GateReport[]> => {
-    const values = [checks, new Date(sinceMs), settings.failedAtPercent];
+    const own = await findOwn(checks);
+    const values = [checks, new Date(sinceMs), failedAtPercent, own];
     const { rows } = await database.query<Row>(selectRuns, values);
     return rows.map(({ id, clean_runs, failed_run }) => ({
       check: id,
@@ -30,6 +32,12 @@ export function createReadGate(database: Database, settings: { failedAtPercent: 
     }));
   };
 }
+
+/** `findOwn` returns those of the checks that run here, too, and not at locations of runners alone. */
+type GateSettings = {
+  failedAtPercent: number;
+  findOwn: (checks: readonly string[]) => Promise<readonly string[]>;
+};
 
 type Row = { id: string; clean_runs: number; failed_run: GateReport["failedRun"] };
 
@@ -43,7 +51,9 @@ const failureJson = `jsonb_build_object(
 
 const selectRuns = `
   WITH runs AS (
-    SELECT check_id, scheduled_at, bool_and(grade = 'ok') AS is_ok,
+    SELECT check_id, scheduled_at,
+      bool_and(grade = 'ok') AND (check_id <> ALL ($4::text[])
+        OR bool_or(location NOT IN (SELECT location FROM check_runners))) AS is_ok,
       count(*) FILTER (WHERE grade = 'failed') AS failed, count(*) AS results
     FROM check_results WHERE check_id = ANY ($1) AND scheduled_at >= $2 AND location <> 'ping'
     GROUP BY check_id, scheduled_at

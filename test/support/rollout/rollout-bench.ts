@@ -174,7 +174,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
         }),
         readCounts: createCountStore(database).read,
         gateTools: {
-          readChecks: createReadGate(database, { failedAtPercent: 0 }),
+          readChecks: createReadGate(database, { failedAtPercent: 0, findOwn: async () => [] }),
           askWebhook: createAskWebhook({
             readChannels: async () => options.webhooks ?? [],
             readSecret: (name) => ({

@@ -591,7 +591,10 @@ describe("the gate of a rollout", () => {
   const failed = (changes: Partial<CheckResult> = {}) =>
     aCheckResult({ scheduledAtMs: noon, grade: "failed", reason: "refused", ...changes });
   const readGate = (failedAtPercent: number) =>
-    createReadGate(database(), { failedAtPercent })(["verify-key", "liveness"], noon);
+    createReadGate(database(), { failedAtPercent, findOwn: async () => [] })(
+      ["verify-key", "liveness"],
+      noon,
+    );
 
   const decided = (decidedRunMs: number) =>
     saveRow(database(), "verify-key", anApiRow({ decidedRunMs }));
