@@ -1,9 +1,8 @@
 /** Workers of different versions, each a process of its own, one after the other on the same servers. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import type { RolloutHandlerName } from "#rollout/contract.ts";
 import { startFakeChat } from "../alerts/fake-chat.ts";
 import { freePort } from "../free-port.ts";
@@ -13,13 +12,10 @@ import { queryRestate } from "../servers/restate-query.ts";
 import { startTestRestate } from "../servers/servers.ts";
 import { makeTempDir } from "../temp-dir.ts";
 import { waitFor } from "../wait-for.ts";
-
-/** One change of the program: in this file of `src`, this text is replaced by that. */
-export type Edit = { file: string; from: string; to: string };
+import { copyEdited, type Edit, ownTree } from "./edited-tree.ts";
 
 export type VersionBench = Awaited<ReturnType<typeof startVersionBench>>;
 
-const root = fileURLToPath(new URL("../../../", import.meta.url));
 const objectPath = "vedette.v1.SentinelRolloutService/singleton";
 
 /** `environment`: further settings of the workers. */
@@ -38,7 +34,7 @@ export async function startVersionBench(size: number, environment: Record<string
 
   /** Starts the worker as the program's source has it, or as it has it after edits. */
   const start = async (...edits: Edit[]) => {
-    const tree = edits.length === 0 ? root : copyWith(edits);
+    const tree = edits.length === 0 ? ownTree : copyEdited(dir.path, edits);
     const started = spawn(
       process.execPath,
       [path.join(tree, "src/main.ts"), "start", "--role", "worker"],
@@ -77,21 +73,6 @@ export async function startVersionBench(size: number, environment: Record<string
     });
     if (started.exitCode !== null) throw new Error(`the worker did not start: ${output}`);
     return started;
-  };
-
-  const copyWith = (edits: Edit[]): string => {
-    const tree = makeTempDirIn(dir.path);
-    for (const entry of ["src", "migrations", "package.json"]) {
-      cpSync(path.join(root, entry), path.join(tree, entry), { recursive: true });
-    }
-    symlinkSync(path.join(root, "node_modules"), path.join(tree, "node_modules"));
-    for (const { file, from, to } of edits) {
-      const edited = path.join(tree, "src", file);
-      const source = readFileSync(edited, "utf8");
-      if (source.split(from).length !== 2) throw new Error(`not once in ${file}: ${from}`);
-      writeFileSync(edited, source.replace(from, to));
-    }
-    return tree;
   };
 
   const isUp = ({ pid }: ChildProcess) => {
@@ -165,10 +146,4 @@ export async function startVersionBench(size: number, environment: Record<string
       dir.remove();
     },
   };
-}
-
-let trees = 0;
-
-function makeTempDirIn(parent: string): string {
-  return path.join(parent, `tree-${++trees}`);
 }

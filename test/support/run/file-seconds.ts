@@ -5,6 +5,7 @@
  * short, and beginning with the longest would begin with all browsers at once.
  */
 export const fileSeconds: Readonly<Record<string, number>> = {
+  "test/sweeps/worker/cluster.test.ts": 240,
   "test/sweeps/worker/versions.test.ts": 230,
   "test/sweeps/rollout/model.test.ts": 220,
   "test/sweeps/rollout/versions.test.ts": 185,

@@ -32,19 +32,30 @@ export async function startPgbouncer(databaseUrl: string) {
   );
   // It refuses to run as root.
   const user = process.getuid?.() === 0 ? ["-u", "nobody"] : [];
-  const child = spawn("pgbouncer", [...user, config], { stdio: "ignore" });
+  const launch = () => spawn("pgbouncer", [...user, config], { stdio: "ignore" });
+  let child = launch();
   const url = `postgres://anyone@127.0.0.1:${port}${pathname}`;
   const kill = () => void child.kill("SIGKILL");
+  const end = async () => {
+    const ended = once(child, "exit");
+    kill();
+    await ended;
+  };
+  const untilUp = () =>
+    waitFor(() => answers(url), { withinMs: 10_000, what: "pgbouncer to answer" });
   // A test run that ends in the middle leaves nothing behind.
   process.once("exit", kill);
-  await waitFor(() => answers(url), { withinMs: 10_000, what: "pgbouncer to answer" });
+  await untilUp();
   return {
     url,
+    killAndRestart: async () => {
+      await end();
+      child = launch();
+      await untilUp();
+    },
     stop: async () => {
       process.removeListener("exit", kill);
-      const ended = once(child, "exit");
-      kill();
-      await ended;
+      await end();
       dir.remove();
     },
   };

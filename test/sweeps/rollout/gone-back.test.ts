@@ -1,11 +1,8 @@
 /** A release that is taken back: the earlier version starts again at its own address, and nobody answers at the later one. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Version } from "#worker/contract.ts";
-import {
-  type Edit,
-  startVersionBench,
-  type VersionBench,
-} from "../../support/program/version-bench.ts";
+import type { Edit } from "../../support/program/edited-tree.ts";
+import { startVersionBench, type VersionBench } from "../../support/program/version-bench.ts";
 import { imageV1 } from "../../support/rollout/rollout-builders.ts";
 import { waitFor } from "../../support/wait-for.ts";
 

@@ -1,11 +1,8 @@
 import { readFileSync } from "node:fs";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import {
-  type Edit,
-  startVersionBench,
-  type VersionBench,
-} from "../../support/program/version-bench.ts";
+import type { Edit } from "../../support/program/edited-tree.ts";
+import { startVersionBench, type VersionBench } from "../../support/program/version-bench.ts";
 import { imageV1 } from "../../support/rollout/rollout-builders.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
