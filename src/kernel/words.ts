@@ -95,6 +95,13 @@ export function offWords({ status, missing_settings: missing = [] }: Check): str
   return status === "paused" ? "off until its next run" : undefined;
 }
 
+/** Says how a rollout goes on at the end of a wait or of a gate's time: "It pauses". */
+export const timeoutWords = {
+  continue: "continues",
+  pause: "pauses",
+  rollback: "rolls back",
+} as const;
+
 type AlertRollout = { image: string; wave: number; ended_at?: string | number | undefined };
 
 export function rolloutOfAlert(

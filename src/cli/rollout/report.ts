@@ -4,7 +4,13 @@ import { createTable, plain } from "#cli/table.ts";
 import type { FleetList } from "#fleet/contract.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
 import { formatUtc } from "#kernel/time.ts";
-import { callerWords, evidenceWords, starterWords, stateWords } from "#kernel/words.ts";
+import {
+  callerWords,
+  evidenceWords,
+  starterWords,
+  stateWords,
+  timeoutWords,
+} from "#kernel/words.ts";
 import {
   isLeftBehind,
   type RollbackResult,
@@ -87,7 +93,7 @@ function approvalLines({ approved = [] }: RolloutStatus): string[] {
   });
 }
 
-function gateLines({ gate }: RolloutStatus): string[] {
+function gateLines({ gate, state }: RolloutStatus): string[] {
   if (gate === undefined) return [];
   const checks = gate.checks.map(({ check, clean_runs, wanted_runs, failed_run: run }) => {
     const found =
@@ -96,8 +102,12 @@ function gateLines({ gate }: RolloutStatus): string[] {
         : `failed at ${plain(run.location)}, ${formatUtc(run.at)}: ${plain(run.reason)}`;
     return `  gate       ${check}: ${found}`;
   });
-  const others = gate.gates.flatMap(({ name, verdict, reason, readings }) => [
-    `  gate       ${name}: ${verdict}, ${plain(reason)}`,
+  const others = gate.gates.flatMap(({ name, verdict, reason, readings, until, on_timeout }) => [
+    `  gate       ${name}: ${verdict}, ${plain(reason)}${
+      verdict === "pass" || state !== "in_progress"
+        ? ""
+        : `; ${timeoutWords[on_timeout]} at ${formatUtc(until)}`
+    }`,
     ...readings
       .slice(-3)
       .map((one) => `             ${formatUtc(one.at)} ${one.verdict} ${plain(one.value)}`),

@@ -1,8 +1,9 @@
 /** The time between the end of a wave and the next thing that starts. Pure. */
-import { toIso } from "#kernel/time.ts";
+import { formatUtc, toIso } from "#kernel/time.ts";
+import { timeoutWords } from "#kernel/words.ts";
 import type { PauseCause } from "#rollout/contract.ts";
 import type { NamedGate } from "#rollout/gates/contract.ts";
-import { closeGates } from "#rollout/gates/registry.ts";
+import { closeGates, viewGates } from "#rollout/gates/registry.ts";
 import type { WaitReason } from "#rollout/policy-contract.ts";
 import type { RolloutHead, WaveProgress, WaveWait } from "#rollout/state.ts";
 import type { Wait } from "./condition.ts";
@@ -71,6 +72,15 @@ export function withVerdict(head: RolloutHead, verdict: Wait): RolloutHead & { w
     ...(asksPeople === true && { asksPeople }),
   };
   return { ...head, wait: { ...before, round, ...shown } };
+}
+
+/** Says when and how the wait ends by itself, in one line. The first gate to end may be another than the one it waits for. */
+export function describeEnd({ wait, gateStatus }: RolloutHead): string[] {
+  if (wait?.until === undefined) return [];
+  const isGate = wait.waitingFor === "gate" && gateStatus !== undefined;
+  const ofWait = { until: wait.until, on_timeout: "continue" } as const;
+  const { until, on_timeout } = isGate ? viewGates(gateStatus) : ofWait;
+  return [`It ${timeoutWords[on_timeout]} at ${formatUtc(until)}.`];
 }
 
 /** Returns how long the run sleeps before it polls again: to the very end of the wait, or one interval. */

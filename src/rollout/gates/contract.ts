@@ -11,6 +11,10 @@ export type GateProblemCode =
   | "unknown_channel"
   | "unknown_gate";
 
+/** How a rollout goes on at the end of a gate's time. */
+const OnTimeout = z.enum(["continue", "pause", "rollback"]);
+export type OnTimeout = z.infer<typeof OnTimeout>;
+
 const timeoutSeconds = z.int().min(10).max(86_400).default(600).meta({
   description: "The rollout pauses if the gate is still closed then.",
 });
@@ -113,7 +117,7 @@ const PauseGate = z.strictObject({
   timeout_seconds: z.int().min(10).max(2_592_000).default(86_400).meta({
     description: "For so long it waits for `Approve` with its name.",
   }),
-  on_timeout: z.enum(["continue", "pause", "rollback"]).default("pause"),
+  on_timeout: OnTimeout.default("pause"),
 });
 
 const CompareGate = z.strictObject({
@@ -225,8 +229,9 @@ export type Reading = z.infer<typeof Reading>;
 const GateView = z.object({
   name: z.string(),
   kind: z.enum(gateKinds),
-  /** The rollout pauses when the gate is still closed then. */
   until: z.string(),
+  /** What follows if nothing more is read or confirmed until then. */
+  on_timeout: OnTimeout,
   verdict: z.enum(gateVerdicts),
   /** Why, in words. */
   reason: z.string(),
@@ -241,8 +246,9 @@ export const GateStatus = z.object({
   /** The wave that they follow. */
   wave: z.int(),
   since: z.string(),
-  /** The first time at which the rollout pauses if its gate is still closed. */
+  /** The first time at which a closed gate stops the rollout; of gates that all continue, the last one. */
   until: z.string(),
+  on_timeout: OnTimeout,
   /** The checks of all gates of the kind `checks`. */
   checks: z.array(CheckState),
   /** The gates of other kinds. */

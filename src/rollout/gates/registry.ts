@@ -100,6 +100,7 @@ function closeGate(gate: NamedGate, nowMs: number): GateState {
     name: gate.name,
     kind: gate.kind,
     until: endOf(gate, nowMs),
+    on_timeout: "pause",
     verdict: "pending",
     reason: "",
     readings: [],
@@ -115,8 +116,12 @@ function endOf(gate: NamedGate, fromMs: number): string {
 }
 
 function withEvaluation(gate: NamedGate, state: GateState, nowMs: number): GateState {
-  const { verdict, reason } = kindOf(gate).evaluate(gate, state, nowMs);
-  return { ...state, verdict, reason };
+  const { evaluate } = kindOf(gate);
+  const { verdict, reason } = evaluate(gate, state, nowMs);
+  const end = evaluate(gate, state, Date.parse(state.until));
+  const on_timeout =
+    end.verdict === "pass" ? "continue" : end.rollsBack === true ? "rollback" : "pause";
+  return { ...state, verdict, reason, on_timeout };
 }
 
 /**
@@ -190,11 +195,15 @@ export function evaluateGates(
 
 /** The gates as Status has them. */
 export function viewGates({ wave, since, gates }: WaveGates): GateStatus {
-  const ends = gates.map(({ until }) => until).sort();
+  const closed = gates
+    .filter(({ verdict }) => verdict !== "pass")
+    .toSorted((a, b) => (a.until < b.until ? -1 : 1));
+  const end = closed.find(({ on_timeout }) => on_timeout !== "continue") ?? closed.at(-1);
   return {
     wave,
     since,
-    until: ends[0] ?? since,
+    until: end?.until ?? since,
+    on_timeout: end?.on_timeout ?? "continue",
     checks: gates.flatMap(({ checks = [] }) => checks),
     gates: gates
       .filter(({ kind }) => kind !== "checks")

@@ -4,6 +4,7 @@ import type { CiEvidence } from "#ci/contract.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
 import { formatUtc } from "#kernel/time.ts";
 import { callerWords, evidenceWords, starterWords, stateWords } from "#kernel/words.ts";
+import { describeEnd } from "#rollout/conditions/wait.ts";
 import { isLeftBehind } from "#rollout/contract.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 import { standingOf } from "./standing.ts";
@@ -67,12 +68,12 @@ const drafts: Record<RolloutEvent, Draft> = {
   waiting: {
     tone: "info",
     title: "Rollout waits",
-    lines: ({ wait }) => [
-      ...(wait?.reason === undefined ? [] : [`It ${wait.reason}.`]),
-      ...(wait?.until === undefined ? [] : [untilWords(wait.until, wait.asksPeople)]),
-      wait?.asksPeople === true
+    lines: (head) => [
+      ...(head.wait?.reason === undefined ? [] : [`It ${head.wait.reason}.`]),
+      ...describeEnd(head),
+      head.wait?.asksPeople === true
         ? "Approve with the name of the gate confirms it; Skip, with a reason, opens the others."
-        : wait?.waitingFor === "approval"
+        : head.wait?.waitingFor === "approval"
           ? "Approve starts it; Cancel and Pause are possible, too."
           : "Skip, with a reason, starts what comes next all the same.",
     ],
@@ -215,10 +216,6 @@ export function composeMessage(event: RolloutEvent, head: RolloutHead, call: Cal
       { name: "Rollout", value: head.rolloutId },
     ],
   };
-}
-
-function untilWords(until: string, asksPeople = false): string {
-  return `${asksPeople ? "Its time is over" : "It goes on"} at ${formatUtc(until)}.`;
 }
 
 function currentWave(head: RolloutHead) {

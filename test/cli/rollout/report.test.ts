@@ -6,7 +6,7 @@ import {
   reportStatus,
 } from "#cli/rollout/report.ts";
 import { isWhole } from "#cli/rollout/rollout.ts";
-import type { RollbackResult } from "#rollout/contract.ts";
+import { type RollbackResult, RolloutStatus } from "#rollout/contract.ts";
 
 const image = "registry.example.com/vedette/sentinel:v2";
 
@@ -53,6 +53,21 @@ describe("the report of a rollout", () => {
 });
 
 describe("the report of a rollout that runs or stands still", () => {
+  it.each([
+    ["pause", "pauses"],
+    ["continue", "continues"],
+    ["rollback", "rolls back"],
+  ] as const)("says of a gate that is closed how its time ends: %s", (on_timeout, words) => {
+    const end = { until: "2026-11-28T02:00:00.000Z", on_timeout };
+    const reason = "waits for a confirmation";
+    const view = { ...end, name: "ok", kind: "pause", verdict: "pending", reason, readings: [] };
+    const gate = { ...end, wave: 1, since: "2026-11-28T01:00:00.000Z", checks: [], gates: [view] };
+
+    const text = reportStatus(RolloutStatus.parse({ ...result, state: "in_progress", gate }));
+
+    expect(text).toContain(`ok: pending, ${reason}; ${words} at 2026-11-28 02:00:00 UTC`);
+  });
+
   it("says who has paused it, and when", () => {
     const paused = { by: "ada", at: "2026-11-28T02:00:00.000Z" };
 

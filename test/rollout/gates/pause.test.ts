@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { toIso } from "#kernel/time.ts";
 import { evaluateGate } from "#rollout/conditions/gate.ts";
 import { beginWait, withoutWait } from "#rollout/conditions/wait.ts";
 import type { NamedGate } from "#rollout/gates/contract.ts";
-import { closeGates, withConfirmation } from "#rollout/gates/registry.ts";
+import { closeGates, viewGates, withConfirmation } from "#rollout/gates/registry.ts";
 import { buildHead, buildWave } from "../../support/rollout/rollout-builders.ts";
 
 const nowMs = Date.parse("2026-01-01T00:00:00.000Z");
@@ -35,6 +36,27 @@ describe("a gate that waits for a confirmation", () => {
     ["rollback", { action: "stop", isOfImage: true, rollsBack: true }],
   ] as const)("does at its end what it says: %s", (onTimeout, expected) => {
     expect(judge(pauseGate(onTimeout), endMs)).toMatchObject(expected);
+  });
+
+  it.each(["continue", "pause", "rollback"] as const)("is shown with what follows: %s", (end) => {
+    const { until, on_timeout, gates } = viewGates(closeGates([pauseGate(end)], 1, nowMs));
+
+    expect([until, on_timeout, gates[0]?.on_timeout]).toEqual([toIso(endMs), end, end]);
+  });
+
+  it("that continues is not shown as the end of one that stops the rollout later", () => {
+    const later = { ...pauseGate("rollback"), name: "audit", timeout_seconds: 90 };
+    const status = closeGates([pauseGate("continue"), later], 1, nowMs);
+    const audited = withConfirmation(status, [later], { name: "audit", by: "ada", nowMs });
+
+    expect(viewGates(status)).toMatchObject({
+      until: toIso(endMs + 30_000),
+      on_timeout: "rollback",
+    });
+    expect(viewGates(audited ?? status)).toMatchObject({
+      until: toIso(endMs),
+      on_timeout: "continue",
+    });
   });
 
   it("that was confirmed in its time is open, also when it is polled later", () => {

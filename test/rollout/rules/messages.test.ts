@@ -36,7 +36,7 @@ describe("composeMessage", () => {
     [
       "waiting",
       { wait: { waitingFor: "soak", reason: "soaks", until: "2026-01-01T12:00:00.000Z" } },
-      "info: Rollout waits | It soaks. | It goes on at 2026-01-01 12:00:00 UTC. | Skip, with a reason, starts what comes next all the same.",
+      "info: Rollout waits | It soaks. | It continues at 2026-01-01 12:00:00 UTC. | Skip, with a reason, starts what comes next all the same.",
     ],
     [
       "paused",

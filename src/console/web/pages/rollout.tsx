@@ -16,6 +16,7 @@ import { tabTitleOf } from "#console/web/rollout/title.ts";
 import { Waves } from "#console/web/rollout/waves.tsx";
 import { Link, useTitle } from "#console/web/router.tsx";
 import { Health } from "#console/web/status/health.tsx";
+import { timeoutWords } from "#kernel/words.ts";
 import type { GateStatus } from "#rollout/gates/contract.ts";
 
 export function RolloutPage() {
@@ -98,7 +99,7 @@ function GatePanel({ gate, status, isOpen }: GateProps) {
         <h2 id="gate-title">Gate after wave {gate.wave}</h2>
         <span class="quiet">
           closed since <Time iso={gate.since} />
-          {isOpen && left > 0 && ` · pauses in ${duration(left)}`}
+          {isOpen && left > 0 && ` · ${timeoutWords[gate.on_timeout]} in ${duration(left)}`}
         </span>
       </header>
       <ul>

@@ -18,6 +18,7 @@ const gateOf = (runs: (typeof failedRun | null)[]): RolloutStatus["gate"] => ({
   wave: 1,
   since: "2026-12-20T12:00:00.000Z",
   until: "2026-12-20T12:10:00.000Z",
+  on_timeout: "pause",
   checks: runs.map((failed_run, n) => ({
     check: `shop-${n}`,
     clean_runs: 1,
@@ -28,10 +29,10 @@ const gateOf = (runs: (typeof failedRun | null)[]): RolloutStatus["gate"] => ({
 });
 
 const failedGate: RolloutStatus["gate"] = {
-  ...{ wave: 1, since: "", until: "", checks: [] },
+  ...{ wave: 1, since: "", until: "", on_timeout: "pause", checks: [] },
   gates: [
     {
-      ...{ name: "errors", kind: "prometheus", until: "", verdict: "fail" },
+      ...{ name: "errors", kind: "prometheus", until: "", on_timeout: "pause", verdict: "fail" },
       ...{ reason: "a reading failed", readings: [] },
     },
   ],
