@@ -3,7 +3,7 @@ import { implement } from "@restatedev/restate-sdk";
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { AnyChannel, FindChannel, SendToChannel } from "#alerts/channels/message.ts";
 import { type TestParts, testChannel } from "#alerts/channels/test-channel.ts";
-import { type ExplainPause, explainNothing } from "#blame/contract.ts";
+import type { ReadExplained } from "#blame/contract.ts";
 import { nameOf, type ReadActor } from "#kernel/actor.ts";
 import { inTime, onceAtATime } from "#kernel/async.ts";
 import type { Database } from "#kernel/database.ts";
@@ -93,14 +93,14 @@ type NoticeParts = AlertParts & { wake: () => void };
 
 /** Hands each notice to the queues of its channels. */
 function createNotices(parts: NoticeParts) {
-  const { database, channelsOf, wake, explainPause = explainNothing } = parts;
+  const { database, channelsOf, wake, readExplained } = parts;
   return implement(notices, {
     handlers: {
       post: async (ctx, given) => {
         const { key: topic } = ctx;
         await ctx.run("enqueue-notice", async () => {
-          const besides = await explainPause(given.rollout);
-          const notice = { ...given, lines: [...given.lines, ...besides] };
+          const lines = (await readExplained?.(given)) ?? given.lines;
+          const notice = { ...given, lines };
           const others = channelsOf(topic, notice.rollout?.event);
           const orders = [topic.replace(/\/.*/, ""), ...others].map((channel) => {
             const queue = directQueueKey(topic, channel);
@@ -207,7 +207,7 @@ type ReadChannels = (how?: { isFresh: boolean }) => Promise<readonly AnyChannel[
 export type AlertParts = {
   sourceOf: SourceOf;
   /** Absent: the notice of a paused rollout says nothing of other changes. */
-  explainPause?: ExplainPause;
+  readExplained?: ReadExplained;
   linkTo: LinkTo;
   attemptTimeoutMs: number;
   giveUpAfterMs: number;

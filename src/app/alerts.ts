@@ -29,7 +29,7 @@ type AlertParts = {
   results: Pick<Results, "recordAccepted" | "countAccepted">;
   links: Pick<ConsoleLinks, "to">;
   definitions: Pick<ProgramDefinitions, "readChannels">;
-  blame: Pick<OwnBlame, "explainPause">;
+  blame: Pick<OwnBlame, "readExplained">;
 };
 
 const dayMs = 24 * 60 * 60_000;
@@ -71,7 +71,7 @@ export function createAlerts(
         outcome,
         patience.caller,
       ),
-    explainPause: blame.explainPause,
+    readExplained: blame.readExplained,
     registry,
     log,
     readActor,

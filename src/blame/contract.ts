@@ -74,11 +74,16 @@ export type Place = {
 } & Partial<Record<Exclude<Dimension, "region">, readonly string[]>>;
 
 /** Lines for the message of a paused rollout: what else changed before. Empty: nothing, not in time, or no pause. */
-export type ExplainPause = (rollout?: Transition) => Promise<string[]>;
+export type ExplainPause = (rollout: Transition) => Promise<string[]>;
 
 type Transition = { id: string; fleet: string; event: string };
 
-export const explainNothing: ExplainPause = async () => [];
+/** Returns the lines of a notice, with those that explain it. */
+export type ReadExplained = (notice: {
+  id: string;
+  lines: string[];
+  rollout?: Transition | undefined;
+}) => Promise<string[]>;
 
 /** Ranks what is known to have changed. Pure. */
 export type Blame = (alert: BlamedAlert) => Suspect[];

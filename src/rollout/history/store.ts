@@ -1,5 +1,5 @@
 /** The tables `rollouts`, `rollout_messages` and `rollout_sentinels`. Every write is idempotent. */
-import { explainNothing } from "#blame/contract.ts";
+import type { ExplainPause } from "#blame/contract.ts";
 import { defaultFleet } from "#fleet/contract.ts";
 import type { Database } from "#kernel/database.ts";
 import { isSameImage } from "#kernel/image-reference.ts";
@@ -22,13 +22,13 @@ type FleetRollout = { fleet: string } & RolloutHistory["rollouts"][number];
 
 type OfFleet = HistoryRequest & { fleet: string };
 
-export function createHistoryStore(database: Database, explain = explainNothing) {
+export function createHistoryStore(database: Database, explain?: ExplainPause) {
   return {
     /** Updates the rollout's row from this entry, except fields that are newer already. */
     async save(rolloutId: string, entry: HistoryEntry): Promise<void> {
       await database.query(saveRollout, rolloutRow(rolloutId, entry));
       const { told, toldAt, updatedAt, fleet = defaultFleet } = entry;
-      const besides = await explain({ id: rolloutId, fleet, event: told.event });
+      const besides = (await explain?.({ id: rolloutId, fleet, event: told.event })) ?? [];
       const message = { ...told.message, lines: [...told.message.lines, ...besides] };
       const row = [rolloutId, toldAt, told.event, told.by ?? null, updatedAt, message];
       await database.query(saveMessage, row);

@@ -1,7 +1,7 @@
 /** Reads each kind of change from a real database. */
 import { beforeAll, beforeEach, expect, it, onTestFinished } from "vitest";
 import type { BlamedAlert } from "#blame/contract.ts";
-import { createExplainPause } from "#blame/explain-pause.ts";
+import { createExplainPause, createReadExplained } from "#blame/explain-pause.ts";
 import { createReadBlame } from "#blame/read-changes.ts";
 import { recordStart } from "#blame/record-start.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
@@ -187,6 +187,25 @@ it("the message of a paused rollout has what changed besides it, and is silent o
 
   expect([alone, others, byOperator]).toEqual([[], [], []]);
   expect(line).toMatch(/^Changed besides: \d+ %: api restarted, with other settings \(api\.port\)/);
+});
+
+it("the notice of a pause has the lines that history has by then, and its own if that is late", async () => {
+  const read = createReadExplained(database);
+  const rollout = { id: "ro_1", fleet: "singleton", event: "paused" };
+  const notice = { id: "ro_1#7", lines: ["It paused."], rollout };
+  await rolloutOf("ro_1", 60_000);
+
+  const late = await read(notice);
+  const reading = read(notice);
+  const lines = ["It paused.", "Changed besides: a restart."];
+  await database.query(
+    "INSERT INTO rollout_messages (rollout_id, sequence, event, at, message) VALUES ($1, 7, 'paused', now(), $2)",
+    ["ro_1", { id: notice.id, lines }],
+  );
+
+  expect(late).toEqual(["It paused."]);
+  expect(await reading).toEqual(lines);
+  expect(await read({ ...notice, rollout: { ...rollout, event: "resumed" } })).toBe(notice.lines);
 });
 
 it("a pause is not explained if what changed cannot be read", async () => {
