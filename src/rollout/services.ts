@@ -36,7 +36,7 @@ import type { GateTools, ReadGateTargets } from "./gates/kind.ts";
 import { createQueryPrometheus } from "./gates/query-prometheus.ts";
 import { exposeRollouts } from "./history/metrics.ts";
 import { createRolloutObject } from "./object.ts";
-import type { RowStore } from "./row-store.ts";
+import type { Listed, RowStore } from "./row-store.ts";
 import { createBatchService } from "./services/batch/batch.ts";
 import type { ReadPinned } from "./services/batch/pin-watch.ts";
 import { createCapture, type ReadPins } from "./services/capture.ts";
@@ -88,7 +88,7 @@ export function createRolloutServices(parts: RolloutParts) {
   const pins = createPinStore(parts.database);
   const promotions = createPromotionStore(parts.database);
   const readWindows: ReadWindows = (fleet) => holding(windows, fleet);
-  const readPins: ReadPins = (fleet) => holding(pins, fleet);
+  const readPins = (fleet: string) => holding(pins, fleet);
   const readPinned = createReadPinned(readPins, parts.readMembers);
   const settingsOf = (name: string) => {
     const fleet = fleets.get(name);
@@ -140,7 +140,7 @@ export function createRolloutServices(parts: RolloutParts) {
 async function holding<Row extends { fleet?: string | undefined }>(
   store: RowStore<Row>,
   fleet: string,
-): Promise<Row[]> {
+): Promise<Listed<Row>[]> {
   return (await ofDatabase(store.list())).filter((row) => holdsFor(row, fleet));
 }
 

@@ -1,4 +1,5 @@
 /** Finds sentinels that somebody has changed on purpose, and holds them: the reconciler must not work against operators. Pure. */
+import { createHash } from "node:crypto";
 import { compareImages } from "#kernel/image-reference.ts";
 import { cleanText } from "#kernel/text.ts";
 import type { Pin } from "#rollout/choice/contract.ts";
@@ -33,25 +34,32 @@ export function findByHand(changed: readonly HeldDrift[], images: readonly strin
   return changed.filter(({ running }) => !isKnown(running));
 }
 
-/** Returns the pin, but for its id, that holds the first of them; undefined: there is none. */
-export function holdOf(byHand: readonly HeldDrift[], fleet: string): Omit<Pin, "id"> | undefined {
+/** Returns the pin that holds the first of them; undefined: there is none. A check that was killed makes the same one again. */
+export function holdOf(byHand: readonly HeldDrift[], fleet: string): Pin | undefined {
   const [first] = byHand;
   if (first === undefined) return undefined;
-  const alike = byHand.filter(({ running }) => running === first.running);
-  const ids = alike.slice(0, mostAtOnce).map(({ id }) => id);
-  const reason = `changed by hand: no rollout has brought ${cleanText(first.running, longestImage)}`;
-  return { fleet, ids, reason };
+  const { running: image } = first;
+  const alike = byHand.filter(({ running }) => running === image).slice(0, mostAtOnce);
+  const ids = alike.map(({ id }) => id);
+  const changes = JSON.stringify([fleet, image, alike.map(({ id, sinceMs }) => [id, sinceMs])]);
+  const digest = createHash("sha256").update(changes).digest("hex");
+  const reason = `changed by hand: no rollout has brought ${cleanText(image, longestImage)}`;
+  return { id: `hold-${digest.slice(0, 8)}`, fleet, ids, reason };
 }
 
-/** Adds those that are held now, and drops those that do not run the image any more. */
-export function recordHeld(
+/**
+ * Adds those that are held, and drops those that do not run the image any more. `holds`: the reconciler's own; `untold`:
+ * those of them that are new, perhaps of a check that was killed before it notified anybody.
+ */
+export function recordHolds(
   heldOnce: HeldOnce,
-  { drifts, ids }: { drifts: readonly HeldDrift[]; ids: readonly string[] },
-): HeldOnce {
-  const held = new Set(ids);
-  return Object.fromEntries(
-    drifts.flatMap(({ id, running }) =>
-      held.has(id) || heldOnce[id] === running ? [[id, running]] : [],
-    ),
-  );
+  { drifts, holds }: { drifts: readonly HeldDrift[]; holds: readonly Pin[] },
+): { heldOnce: HeldOnce; untold: Pin[] } {
+  const held = new Set(holds.flatMap(({ ids = [] }) => ids));
+  const known = drifts.filter(({ id, running }) => held.has(id) || heldOnce[id] === running);
+  const fresh = new Set(known.map(({ id }) => id).filter((id) => heldOnce[id] === undefined));
+  return {
+    heldOnce: Object.fromEntries(known.map(({ id, running }) => [id, running])),
+    untold: holds.filter(({ ids = [] }) => ids.some((id) => fresh.has(id))),
+  };
 }

@@ -66,14 +66,15 @@ export function composeDrift({
 
 type RolloutNote = { id: string; fleet: string; event: ChannelEvent };
 
-type HeldNotice = { id: string; fleet: string; pin: string; wanted: Omit<Pin, "id"> };
-
+/** The same notice whenever it is made again. */
 export function composeHold({
-  id,
   fleet,
-  pin,
-  wanted: { ids = [], reason },
-}: HeldNotice): z.infer<typeof PostedNotice> {
+  pin: { id: pin, ids = [], reason },
+}: {
+  fleet: string;
+  pin: Pin;
+}): z.infer<typeof PostedNotice> {
+  const id = `${noticePrefix}${pin}`;
   return {
     id: `${id}#held`,
     title: `Sentinels were changed by hand, and are held${ofFleetWords(fleet)}`,

@@ -21,10 +21,9 @@ import {
 import type { Fleets } from "#rollout/fleets.ts";
 import type { GateTargets } from "#rollout/gates/kind.ts";
 import { rolloutObject } from "#rollout/internal.ts";
-import type { RowStore } from "#rollout/row-store.ts";
+import type { Listed, RowStore } from "#rollout/row-store.ts";
 import { isUnderWay } from "#rollout/rules/transitions.ts";
-import type { ReadPins } from "#rollout/services/capture.ts";
-import { findByHand, findChanged, type HeldOnce, holdOf, recordHeld } from "./by-hand.ts";
+import { findByHand, findChanged, type HeldOnce, holdOf, recordHolds } from "./by-hand.ts";
 import { planConvergence, recordTries, requestOf, type TriesByImage } from "./converge.ts";
 import type { NewestRollout } from "./drift.ts";
 import {
@@ -62,7 +61,7 @@ type ReconcilerParts = WatchParts & {
   fleets: Fleets;
   store: Pick<DesiredStore, "compare" | "readImages">;
   pins: Pick<RowStore<Pin>, "add">;
-  readPins: ReadPins;
+  readPins: (fleet: string) => Promise<Listed<Pin>[]>;
   readGateTargets: () => Promise<Pick<GateTargets, "rows">>;
   /** The key with which the gateway signs callers' names. */
   actorKey: Uint8Array;
@@ -75,8 +74,10 @@ type Check = FoundDrift & {
   held: number;
   tries: TriesByImage;
   heldOnce: HeldOnce;
-  /** The hold of sentinels that were changed by hand. */
-  hold?: Omit<Pin, "id">;
+  /** Holds of sentinels that were changed by hand, of which nobody was notified. */
+  untold: Pin[];
+  /** Why there is no hold for others; the next check tries again. */
+  refusal: string | null;
   request?: RolloutRequest;
 };
 
@@ -101,16 +102,17 @@ async function check(ctx: ObjectContext, parts: ReconcilerParts): Promise<string
   const before = await readBefore(ctx);
   // It lists the fleet, which is compared then: a change by hand is held in the check that would call it a fault.
   const watched = before.isWatched ? await readCompleted(ctx, parts) : null;
+  // It holds, too: both are the same when they are done again after a kill.
   const compare = () => compareNow(parts, ctx.key, before);
   const found = await ctx.run("compare-images", compare, { maxRetryDuration: retryForMs });
-  const areHeld = found?.hold === undefined || (await hold(ctx, parts.pins, found.hold));
   if (watched !== null) await recordCompleted(ctx, watched, parts);
   if (found === null) return "not known now";
+  for (const pin of found.untold) notify(ctx, composeHold({ fleet: ctx.key, pin }));
   await announce(ctx, { ...found, state: before.state });
   const { rolloutId } = before;
   if (rolloutId !== null && found.left.length > 0)
     await ctx.client(rolloutObject, ctx.key).stopForDrift({ rolloutId, ids: found.left });
-  store(ctx, before, areHeld ? found : { ...found, heldOnce: before.heldOnce });
+  store(ctx, before, found);
   const refusal = found.count === 0 ? null : await ctx.get<string>("refusal");
   if (found.request !== undefined) {
     ctx.sendClient(rolloutReconciler, ctx.key).converge(found.request);
@@ -130,7 +132,9 @@ async function readBefore(ctx: ObjectContext): Promise<Before> {
 }
 
 /** Writes only what has changed. */
-function store(ctx: ObjectContext, before: Before, { tries, heldOnce, count }: Check): void {
+function store(ctx: ObjectContext, before: Before, found: Check): void {
+  const { tries, heldOnce, count, refusal: detail } = found;
+  if (detail !== null) ctx.console.warn("changed sentinels not held", { fleet: ctx.key, detail });
   if (!isDeepStrictEqual(tries, before.tries)) ctx.set("tries", tries);
   if (!isDeepStrictEqual(heldOnce, before.heldOnce)) ctx.set("heldOnce", heldOnce);
   if (count === 0) ctx.clear("refusal");
@@ -146,7 +150,7 @@ type Before = {
 };
 
 async function compareNow(
-  { fleets, store, readPins, readGateTargets }: ReconcilerParts,
+  { fleets, store, pins: pinStore, readPins, readGateTargets }: ReconcilerParts,
   fleet: string,
   { state, rolloutId, isWatched, tries, heldOnce }: Before,
 ): Promise<Check | null> {
@@ -169,6 +173,9 @@ async function compareNow(
     drifts.filter(({ id }) => byHand.has(id)),
     fleet,
   );
+  const refusal = hold === undefined ? null : await addHold(pinStore, hold);
+  const own = pins.filter((pin) => pin.added_by === reconciler);
+  const holds = hold === undefined || refusal !== null ? own : [...own, hold];
   const confirmed = drifts.filter(({ isConfirmed }) => isConfirmed);
   const drifted = confirmed.filter(({ isHeld }) => !isHeld);
   const isPausing = onDrift === "report" && state === "in_progress";
@@ -187,8 +194,8 @@ async function compareNow(
     count: drifted.length,
     held: confirmed.length - drifted.length,
     tries: recordTries(tries, { drifts, plan, nowMs }),
-    heldOnce: recordHeld(heldOnce, { drifts, ids: hold?.ids ?? [] }),
-    ...(hold !== undefined && { hold }),
+    ...recordHolds(heldOnce, { drifts, holds }),
+    refusal,
     ...(plan !== undefined && {
       request: requestOf(plan, {
         former: formers.get(plan.image),
@@ -198,24 +205,15 @@ async function compareNow(
   };
 }
 
-/** Holds sentinels that were changed by hand until somebody releases them. False: there are too many holds; the next check tries again. */
-async function hold(
-  ctx: ObjectContext,
-  pins: ReconcilerParts["pins"],
-  wanted: Omit<Pin, "id">,
-): Promise<boolean> {
-  const { key: fleet } = ctx;
-  const id = `hold-${ctx.rand.uuidv4().slice(0, 8)}`;
-  const add = () => pins.add({ ...wanted, id }, reconciler).then(() => null);
-  const refuse = (error: unknown) => {
+/** Holds sentinels until somebody releases them. Returns why not, as there are too many holds; null: they are held. */
+async function addHold(pins: ReconcilerParts["pins"], hold: Pin): Promise<string | null> {
+  try {
+    await pins.add(hold, reconciler);
+    return null;
+  } catch (error) {
     if (error instanceof ProblemError) return error.message;
     throw error;
-  };
-  const options = { maxRetryDuration: retryForMs };
-  const refusal = await ctx.run("hold-sentinels", () => add().catch(refuse), options);
-  if (refusal === null) notify(ctx, composeHold({ id: newNoticeId(ctx), fleet, pin: id, wanted }));
-  else ctx.console.warn("changed sentinels not held", { fleet, detail: refusal });
-  return refusal === null;
+  }
 }
 
 function newestOf(id: string, state: RolloutStateName): NewestRollout {

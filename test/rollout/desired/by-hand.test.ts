@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { findByHand, findChanged, holdOf, recordHeld } from "#rollout/desired/by-hand.ts";
+import { findByHand, findChanged, holdOf, recordHolds } from "#rollout/desired/by-hand.ts";
 import type { HeldDrift } from "#rollout/desired/converge.ts";
 import { imageV1, imageV2 } from "../../support/rollout/rollout-builders.ts";
 
@@ -48,9 +48,30 @@ it("a hold names a hundred sentinels of one image at most, and the reason", () =
   expect(holdOf([], "singleton")).toBeUndefined();
 });
 
+it("a check that is done again makes the same hold, and a later change another one", () => {
+  const hold = holdOf([aDrift()], "singleton");
+
+  expect(holdOf([aDrift()], "singleton")).toEqual(hold);
+  expect(holdOf([aDrift({ sinceMs: 1 })], "singleton")?.id).not.toBe(hold?.id);
+});
+
 it("it is known who was held for which image, until the sentinel runs another one", () => {
   const drifts = [aDrift(), aDrift({ id: "s02" }), aDrift({ id: "s03" })];
   const before = { s02: debug, s03: imageV1, s04: debug };
+  const hold = { id: "hold-1", ids: ["s01"], reason: "by hand" };
 
-  expect(recordHeld(before, { drifts, ids: ["s01"] })).toEqual({ s01: debug, s02: debug });
+  const { heldOnce } = recordHolds(before, { drifts, holds: [hold] });
+
+  expect(heldOnce).toEqual({ s01: debug, s02: debug });
+});
+
+it("a hold is announced until it is known who was held, also one of a check that was killed", () => {
+  const drifts = [aDrift({ isHeld: true })];
+  const holds = [{ id: "hold-1", ids: ["s01"], reason: "by hand" }];
+
+  const first = recordHolds({}, { drifts, holds });
+
+  expect(first.untold).toEqual(holds);
+  expect(recordHolds(first.heldOnce, { drifts, holds }).untold).toEqual([]);
+  expect(recordHolds({}, { drifts: [], holds }).untold).toEqual([]);
 });
