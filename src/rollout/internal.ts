@@ -286,3 +286,6 @@ export const rolloutWatch = iface.service("vedette.v1.RolloutWatch", {
 export const rolloutRelease = iface.service("vedette.v1.RolloutRelease", {
   release: iface.json<ReleaseRequest, null>(),
 });
+
+/** The name of the reconciler as the starter of rollouts. */
+export const reconciler = "reconciler";

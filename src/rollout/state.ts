@@ -101,6 +101,8 @@ export type RolloutHead = {
   endedWaves: number;
   /** Set while it is watched after its completion, and until the rollback that follows a fault has begun. ISO 8601. */
   watchUntil?: string;
+  /** A rollout before it, whose fault after the completion nobody has replaced yet by another image. */
+  fault?: string;
   /** Set when it is paused, or a fault is found after its completion, until the rollback that follows by `on_failure` has begun. */
   rollbackDue?: true;
   /** The run of the rollback that followed by `on_failure`. */

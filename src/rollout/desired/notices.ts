@@ -88,10 +88,12 @@ export function composeHold({
   };
 }
 
-type Refused = { id: string; fleet: string; image: string; refusal: string };
+/** `drift`: the id of the drift that is announced. */
+type Refused = { id: string; drift: string; fleet: string; image: string; refusal: string };
 
 export function composeRefusal({
   id,
+  drift,
   fleet,
   image,
   refusal,
@@ -105,7 +107,7 @@ export function composeRefusal({
       `It is tried again later. To bring them back by hand: vedette fleet drift${fleetOption(fleet)}, then a rollout of those ids.`,
     ],
     fields: [{ name: "Image", value: shortenImage(image) }],
-    rollout: { id, fleet, event: "drift found" } satisfies RolloutNote,
+    rollout: { id: drift, fleet, event: "drift found" } satisfies RolloutNote,
   };
 }
 

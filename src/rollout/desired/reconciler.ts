@@ -20,7 +20,7 @@ import {
 } from "#rollout/contract.ts";
 import type { Fleets } from "#rollout/fleets.ts";
 import type { GateTargets } from "#rollout/gates/kind.ts";
-import { rolloutObject } from "#rollout/internal.ts";
+import { reconciler, rolloutObject } from "#rollout/internal.ts";
 import type { Listed, RowStore } from "#rollout/row-store.ts";
 import { isUnderWay } from "#rollout/rules/transitions.ts";
 import { findByHand, findChanged, type HeldOnce, holdOf, recordHolds } from "./by-hand.ts";
@@ -36,7 +36,7 @@ import {
   newNoticeId,
   notify,
 } from "./notices.ts";
-import { type DesiredStore, reconciler } from "./store.ts";
+import type { DesiredStore } from "./store.ts";
 import { readCompleted, recordCompleted, type WatchParts } from "./watch-completed.ts";
 
 /** `refusal`: null: the rollout was started. */
@@ -274,7 +274,7 @@ async function refusalOf(call: Promise<unknown>): Promise<string | null> {
   }
 }
 
-/** Notifies of each refusal once, however often it comes: a gate whose check is gone, or CI, lasts until somebody acts. */
+/** Notifies of each refusal once, while drift is announced, whose end ends it, however often it comes: a gate whose check is gone, or CI, lasts until somebody acts. */
 async function recordRefusal(ctx: ObjectContext, { image, refusal }: Refusal): Promise<null> {
   const { key: fleet } = ctx;
   if (refusal === null) {
@@ -282,8 +282,9 @@ async function recordRefusal(ctx: ObjectContext, { image, refusal }: Refusal): P
     return null;
   }
   ctx.console.warn("drifted sentinels not brought back", { fleet, detail: refusal });
-  if ((await ctx.get<string>("refusal")) === refusal) return null;
+  const drift = await ctx.get<string>("announced");
+  if (drift === null || (await ctx.get<string>("refusal")) === refusal) return null;
   ctx.set("refusal", refusal);
-  notify(ctx, composeRefusal({ id: newNoticeId(ctx), fleet, image, refusal }));
+  notify(ctx, composeRefusal({ id: newNoticeId(ctx), drift, fleet, image, refusal }));
   return null;
 }

@@ -5,6 +5,7 @@ import { type Database, inTransaction } from "#kernel/database.ts";
 import type { Pin } from "#rollout/choice/contract.ts";
 import { leaveOut } from "#rollout/choice/leave-out.ts";
 import { automatic } from "#rollout/handlers/stop.ts";
+import { reconciler } from "#rollout/internal.ts";
 import type { Listed } from "#rollout/row-store.ts";
 import type { FormerRollout, HeldDrift } from "./converge.ts";
 import {
@@ -19,9 +20,6 @@ import {
   readDesired,
   relevantRollouts,
 } from "./drift.ts";
-
-/** The name of the reconciler as the starter of rollouts. */
-export const reconciler = "reconciler";
 
 export type Comparison = {
   drifts: HeldDrift[];

@@ -2,14 +2,15 @@
 import type { ObjectContext } from "@restatedev/restate-sdk";
 import { notices, topicKey } from "#alerts/contract.ts";
 import { defaultFleet } from "#fleet/contract.ts";
+import { shortenImage } from "#kernel/image-reference.ts";
 import { toIso } from "#kernel/time.ts";
 import {
   type HistoryEntry,
   type OutcomesEntry,
   rolloutHistory,
 } from "#rollout/history/interface.ts";
-import { rolloutWatch } from "#rollout/internal.ts";
-import { composeMessage, type RolloutEvent } from "#rollout/rules/messages.ts";
+import { reconciler, rolloutWatch } from "#rollout/internal.ts";
+import { type ChannelEvent, composeMessage, type RolloutEvent } from "#rollout/rules/messages.ts";
 import type { OutcomeChange } from "#rollout/rules/outcome.ts";
 import { type RolloutHead, writeHead } from "#rollout/state.ts";
 import { toStatus } from "./answer.ts";
@@ -151,6 +152,7 @@ export function announceAt(
   const topic = topicKey("sentinel_rollout", fleet);
   ctx.sendClient(notices, topic).post({ ...message, rollout });
   if (event === "paused") listAfterPause(ctx, stamped);
+  if (event === "completed") endFault(ctx, stamped);
   sendTransition(ctx, stamped, { event, message, ...(by !== undefined && { by }) });
   return stamped;
 }
@@ -160,6 +162,21 @@ function listAfterPause(ctx: ObjectContext, head: RolloutHead): void {
   const { rolloutId, fleet, failedIds } = head;
   const ids = failedIds ?? head.failedSample.map(({ id }) => id);
   ctx.sendClient(rolloutWatch).paused({ rolloutId, ids, ...(fleet !== undefined && { fleet }) });
+}
+
+/** Ends the alert of a fault of the rollout before. The reconciler brings back the image that has the fault. */
+function endFault(ctx: ObjectContext, { fault, fleet, image, startedBy }: RolloutHead): void {
+  if (fault === undefined || startedBy === reconciler) return;
+  const value = shortenImage(image);
+  const note = { id: fault, fleet: fleet ?? defaultFleet };
+  ctx.sendClient(notices, topicKey("sentinel_rollout", fleet)).post({
+    id: `${fault}#gone`,
+    title: `Fault after the rollout is over${fleet === undefined ? "" : ` (${fleet})`}`,
+    tone: "success",
+    lines: [`Another rollout has completed since, of ${value}.`],
+    fields: [{ name: "Image", value }],
+    rollout: { ...note, event: "fault gone" satisfies ChannelEvent },
+  });
 }
 
 export async function stamp(ctx: ObjectContext, head: RolloutHead): Promise<RolloutHead> {

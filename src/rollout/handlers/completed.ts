@@ -5,7 +5,7 @@ import type { Stop } from "#rollout/conditions/condition.ts";
 import { mayStart } from "#rollout/conditions/decide.ts";
 import { endedWave, withoutAnyWait } from "#rollout/conditions/wait.ts";
 import { closeGates, kindOf } from "#rollout/gates/registry.ts";
-import type { CompletedLook, WaitInstruction } from "#rollout/internal.ts";
+import { type CompletedLook, reconciler, type WaitInstruction } from "#rollout/internal.ts";
 import { type RolloutHead, readHead, writeHead } from "#rollout/state.ts";
 import { announce } from "./announce.ts";
 import { waitInstruction } from "./end-wait.ts";
@@ -30,6 +30,13 @@ export function beginWatch(ctx: Pick<ObjectContext, "set" | "clear">, head: Roll
   };
   writeHead(ctx, watched);
   return watched;
+}
+
+/** Returns the rollout whose fault stays announced while the next one runs: its own, or one that nobody has replaced since. */
+export function openFault({ state, cause, rolloutId, startedBy, fault }: RolloutHead) {
+  if (state !== "completed") return fault;
+  if (cause !== undefined) return rolloutId;
+  return startedBy === reconciler ? fault : undefined;
 }
 
 type WatchedHead = RolloutHead & { watchUntil: string };

@@ -24,7 +24,7 @@ import { clearBatches, type HeadPolicy, type RolloutHead, readHead } from "#roll
 import { announce } from "./announce.ts";
 import { toStatus } from "./answer.ts";
 import { changeOutcomes } from "./change-outcomes.ts";
-import { beginWatch } from "./completed.ts";
+import { beginWatch, openFault } from "./completed.ts";
 import { cancelRun, drainOf, startRun, waitList } from "./runs.ts";
 import { endByOperator, type OrderStop, requireHead, withoutStop } from "./stop.ts";
 import { saveSuperseded } from "./superseded.ts";
@@ -51,7 +51,15 @@ export async function begin(
   const run = { rolloutId, kind: "rollout", drain: waitList(before), policy } as const;
   const runner = await startRun(ctx, run);
   const at = await ctx.date.now();
-  const of = { ...wanted, ...ofFleet(ctx.key), policy, startedBy, rolloutId };
+  const fault = before === null ? undefined : openFault(before);
+  const of = {
+    ...wanted,
+    ...ofFleet(ctx.key),
+    ...(fault && { fault }),
+    policy,
+    startedBy,
+    rolloutId,
+  };
   const head = newHead({ ...of, runner, at });
   await announce(ctx, { ...head, drain }, { event: "rollout started", by: startedBy });
   // Last: if this handler is killed before the new head is written, the old rollout needs its batches.
@@ -128,7 +136,7 @@ export async function cancel(
 
 function newHead(
   init: Omit<StartRequest, "isSigned" | "policy"> &
-    OfFleet & { policy: HeadPolicy; rolloutId: string; runner: string; at: number },
+    OfFleet & { policy: HeadPolicy; rolloutId: string; fault?: string; runner: string; at: number },
 ) {
   const { at, ...rest } = init;
   const startedAt = new Date(at).toISOString();

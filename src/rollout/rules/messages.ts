@@ -29,8 +29,8 @@ export const rolloutEvents = [
 ] as const;
 export type RolloutEvent = (typeof rolloutEvents)[number];
 
-/** Events that channels of rollouts get: also of drift between them (src/rollout/desired/). */
-export const channelEvents = [...rolloutEvents, "drift found", "drift gone"] as const;
+/** Events that channels of rollouts get: also of the time between them (src/rollout/desired/). */
+export const channelEvents = [...rolloutEvents, "fault gone", "drift found", "drift gone"] as const;
 export type ChannelEvent = (typeof channelEvents)[number];
 
 type Draft = {

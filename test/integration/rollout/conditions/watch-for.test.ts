@@ -4,6 +4,7 @@ import { RolloutHistory, RolloutStatus } from "#rollout/contract.ts";
 import { aCheckResult } from "../../../support/monitor/check-builders.ts";
 import { anApiRow, saveRecords, saveRow } from "../../../support/monitor/check-rows.ts";
 import { modes } from "../../../support/replay.ts";
+import { failing } from "../../../support/rollout/memory-fleet.ts";
 import { type RolloutBench, startRolloutBench } from "../../../support/rollout/rollout-bench.ts";
 import { imageV1, imageV2 } from "../../../support/rollout/rollout-builders.ts";
 import { startOver, untilStill } from "../../../support/rollout/standstill.ts";
@@ -72,6 +73,34 @@ describe.each(modes)("a rollout with watch_for, $mode", ({ alwaysReplay }) => {
     expect((await eventsOf(id)).filter((event) => event === "fault found")).toHaveLength(1);
     const { rollouts } = RolloutHistory.parse((await bench.call("History", { limit: 1 })).body);
     expect(rollouts[0]).toMatchObject({ state: "completed", reason: found.reason });
+  });
+
+  it("ends the alert of its fault once another rollout has completed, and no sooner", async () => {
+    const { rollout_id: id } = await complete();
+    bench.fleet.sicken("s02");
+    await checkTwice();
+    bench.fleet.sicken();
+    const posted = async (event: string) => {
+      const text = "SELECT FROM alert_events WHERE notice -> 'rollout' @> $1";
+      return (await bench.database.query(text, [{ id, event }])).rowCount;
+    };
+    await waitFor(async () => (await posted("fault found")) === 1, {
+      withinMs: 10_000,
+      what: "the alert",
+    });
+    const request = { image: imageV1.replace("v1", "v3"), wave_percentages: [100] };
+    bench.fleet.behave(failing(["s03"]));
+    expect((await bench.call("Rollout", request)).body.state).toBe("paused");
+    await bench.call("Cancel");
+    expect(await posted("fault gone")).toBe(0);
+    bench.fleet.behave(() => ({ status: "ready" }));
+
+    for (const image of [imageV1, imageV2]) await bench.call("Rollout", { ...request, image });
+
+    await waitFor(async () => (await posted("fault gone")) === 1, {
+      withinMs: 10_000,
+      what: "the end of the alert",
+    });
   });
 
   it("announces nothing of a fault that the next look does not find", async () => {
