@@ -12,7 +12,7 @@ type Member = {
   pending?: Behaviour;
 };
 
-type AppliedOrder = { id: string; image: string; atMs: number };
+type AppliedOrder = { id: string; deployId: string; image: string; atMs: number };
 
 export type MemoryFleet = ReturnType<typeof createMemoryFleet>;
 
@@ -68,11 +68,11 @@ export function createMemoryFleet(size: number) {
         healthy: !sick.has(id),
       }));
     },
-    apply: async ({ sentinelId: id, image }, { isWanted = () => true } = {}) => {
+    apply: async ({ sentinelId: id, deployId, image }, { isWanted = () => true } = {}) => {
       if (!isWanted()) throw new UnwantedError();
       const member = members.get(id);
       if (member === undefined) return { failure: "target_gone" };
-      applied.push({ id, image, atMs: Date.now() });
+      applied.push({ id, deployId, image, atMs: Date.now() });
       inFlight++;
       maxInFlight = Math.max(maxInFlight, inFlight);
       settled.delete(id);

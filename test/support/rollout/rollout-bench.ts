@@ -30,6 +30,7 @@ import type { HeadPolicy } from "#rollout/state.ts";
 import { type Chat, createChat } from "../alerts/chat.ts";
 import { startFakeChat } from "../alerts/fake-chat.ts";
 import { createTestDatabase } from "../run/shared-postgres.ts";
+import type { CrashProxy } from "../servers/crash-proxy.ts";
 import { queryRestate } from "../servers/restate-query.ts";
 import { startTestRestate } from "../servers/servers.ts";
 import { readActor } from "../signed-call.ts";
@@ -45,6 +46,8 @@ type BenchOptions = {
   maxParallel?: number;
   alwaysReplay?: boolean;
   killsPostgres?: boolean;
+  /** Stands between Restate and the services. */
+  through?: CrashProxy;
   /** What the settings say. */
   policy?: HeadPolicy;
   /** Begins deploys of a group, around the real one. */
@@ -134,6 +137,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
   notices.delivery.start();
   const restate = await startTestRestate({
     alwaysReplay,
+    ...(options.through && { through: options.through }),
     services: [
       createSentinelService({ fleets: counted.fleets, store }),
       createFleetService({

@@ -4,6 +4,8 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 type Trap = { after: number; spring: () => void };
 
+export type CrashProxy = Awaited<ReturnType<typeof startCrashProxy>>;
+
 export async function startCrashProxy() {
   const open = new Set<Socket>();
   let targetPort = 0;

@@ -51,6 +51,8 @@ type RestateOptions = {
   services: EndpointOptions["services"];
   /** Every step is replayed from the journal: finds handlers that are not deterministic. */
   alwaysReplay?: boolean;
+  /** Restate reaches the services through it. */
+  through?: { url: string; pointTo: (port: number) => void };
   /** Further `RESTATE_…` variables. */
   environment?: Record<string, string>;
 };
@@ -84,7 +86,10 @@ export async function startTestRestate(options: RestateOptions): Promise<TestRes
   const environment = serverEnvironment(options);
   const { restate, workerUrl } = isDocker
     ? await (await containers()).restateContainer(environment, endpoint.url)
-    : { restate: await startRestateProcess(environment), workerUrl: endpoint.url };
+    : {
+        restate: await startRestateProcess(environment),
+        workerUrl: passThrough(endpoint.url, options),
+      };
   const stop = () => restate.stop().finally(endpoint.stop);
   try {
     await registerWorker({ adminUrl: restate.adminUrl, workerUrl, revision: "test" });
@@ -93,6 +98,11 @@ export async function startTestRestate(options: RestateOptions): Promise<TestRes
     throw error;
   }
   return { ...restate, stop };
+}
+
+function passThrough(url: string, { through }: RestateOptions): string {
+  through?.pointTo(Number(new URL(url).port));
+  return through?.url ?? url;
 }
 
 async function startRestateProcess(environment: Record<string, string>): Promise<TestRestate> {
