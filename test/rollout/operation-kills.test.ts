@@ -1,5 +1,5 @@
 /** A rollout that begins or is cancelled, killed at each of its steps. */
-import { type ObjectContext, TerminalError } from "@restatedev/restate-sdk";
+import { TerminalError } from "@restatedev/restate-sdk";
 import { describe, expect, it } from "vitest";
 import { advance } from "#rollout/handlers/advance.ts";
 import { begin, cancel, pause } from "#rollout/handlers/operations.ts";
@@ -7,6 +7,7 @@ import { recordCaller } from "#rollout/handlers/runs.ts";
 import { storeBatches } from "#rollout/handlers/waves.ts";
 import { emptyOutcome } from "#rollout/rules/outcome.ts";
 import type { RolloutHead } from "#rollout/state.ts";
+import { createContext, Killed } from "../support/rollout/killed-context.ts";
 import { buildBatch, buildHead, buildWave, imageV2 } from "../support/rollout/rollout-builders.ts";
 
 const request = {
@@ -15,44 +16,6 @@ const request = {
   wavePercentages: [100],
   startedBy: "tester",
 };
-
-class Killed extends Error {}
-
-/** State like Restate's, in which whatever runs is killed before its step number `lives`. */
-function createContext(state: Map<string, unknown>, lives: number) {
-  let steps = 0;
-  const signals = new Map<string, unknown>();
-  /** The signals in their order, each with the invocation that gets it. */
-  const told: string[] = [];
-  const step = <Result>(act: () => Result): Result => {
-    steps += 1;
-    if (steps > lives) throw new Killed();
-    return act();
-  };
-  const sent = new Proxy({}, { get: () => () => ({ invocationId: Promise.resolve("inv_2") }) });
-  const ctx = {
-    key: "singleton",
-    get: async (key: string) => structuredClone(step(() => state.get(key) ?? null)),
-    set: (key: string, value: unknown) => step(() => state.set(key, structuredClone(value))),
-    clear: (key: string) => step(() => state.delete(key)),
-    rand: { uuidv4: () => "r-2" },
-    date: { now: async () => step(() => 1_800_000_000_000) },
-    run: async (_: string, read: () => unknown) => step(read),
-    console: { info: () => {}, warn: () => {} },
-    sendClient: () => step(() => sent),
-    request: () => ({ headers: new Map() }),
-    invocation: (id: string) => ({
-      signal: (name: string) => ({
-        resolve: (value: unknown) =>
-          step(() => {
-            signals.set(name, value);
-            told.push(`${name} ${id}`);
-          }),
-      }),
-    }),
-  };
-  return { ctx: ctx as unknown as ObjectContext, signals, told, steps: () => steps };
-}
 
 /** A cancelled rollout of two sentinels that both have the new image. */
 function cancelledBefore(): Map<string, unknown> {

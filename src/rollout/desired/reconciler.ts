@@ -228,10 +228,13 @@ async function announce(
   const { key: fleet } = ctx;
   const announced = await ctx.get<string>("announced");
   const isFound = found.count > 0;
-  if (isFound === (announced !== null) || (!isFound && isUnderWay(state))) return;
+  if (isFound && announced !== null && announced === (await ctx.get<string>("notified"))) return;
+  if (!isFound && (announced === null || isUnderWay(state))) return;
   const id = announced ?? newNoticeId(ctx);
-  notify(ctx, composeDrift({ id, fleet, found }));
+  // First: a check that is killed here makes the same notice again.
   if (isFound) ctx.set("announced", id);
+  notify(ctx, composeDrift({ id, fleet, found }));
+  if (isFound) ctx.set("notified", id);
   else ctx.clear("announced");
 }
 
