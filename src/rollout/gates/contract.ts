@@ -13,7 +13,6 @@ export type GateProblemCode =
 
 /** How a rollout goes on at the end of a gate's time. */
 const OnTimeout = z.enum(["continue", "pause", "rollback"]);
-export type OnTimeout = z.infer<typeof OnTimeout>;
 
 const timeoutSeconds = z.int().min(10).max(86_400).default(600).meta({
   description: "The rollout pauses if the gate is still closed then.",

@@ -3,11 +3,20 @@ import fc from "fast-check";
 import { expect } from "vitest";
 import { RolloutPlan } from "#rollout/contract.ts";
 import { failing } from "./memory-fleet.ts";
+import { ChangeStep, LiftStep, ReconcileStep } from "./rollout-drift-steps.ts";
+import { gateOf } from "./rollout-gates.ts";
 import { HeldRolloutStep, PausedRolloutStep } from "./rollout-held-steps.ts";
 import type { ModelPolicy, RolloutModel } from "./rollout-model.ts";
 import { PinStep } from "./rollout-pin-step.ts";
 import { callAndCompare, nextImage, type Real, Step } from "./rollout-step.ts";
-import { ApproveStep, FreezeStep, PauseStep, SkipStep, ThawStep } from "./rollout-wait-steps.ts";
+import {
+  ApproveStep,
+  ConfirmStep,
+  FreezeStep,
+  PauseStep,
+  SkipStep,
+  ThawStep,
+} from "./rollout-wait-steps.ts";
 
 /** Rollout, to where it stands still. */
 class RolloutStep extends Step {
@@ -24,6 +33,7 @@ class RolloutStep extends Step {
 
   async run(model: RolloutModel, real: Real): Promise<void> {
     real.bench.fleet.behave(failing(this.#failing));
+    const mostUnavailable = this.#isUnhindered(model) ? this.#policy.mostUnavailable : undefined;
     const body = {
       image: nextImage(),
       wave_percentages: this.#percentages,
@@ -31,16 +41,29 @@ class RolloutStep extends Step {
       ...(this.#policy.rollsBack && { on_failure: "rollback" }),
       ...(this.#policy.soaks && { soak_seconds: 3_600 }),
       ...(this.#policy.approvals && { approvals: this.#policy.approvals }),
+      ...(this.#policy.gate && { gates: [gateOf(this.#policy.gate)] }),
+      ...(mostUnavailable && { max_unavailable: mostUnavailable }),
     };
+    real.bench.fleet.forgetMaxInFlight();
     const plan = RolloutPlan.parse((await real.bench.call("Plan", body)).body);
     const move = () => {
       model.begin(body.image, plan, {
         ...this.#policy,
+        mostUnavailable,
         isOneWave: this.#percentages.length === 1,
       });
       model.run(this.#failing);
     };
     await callAndCompare(model, real, { operation: "Rollout", body, move });
+    const most = mostUnavailable ?? real.bench.maxParallel;
+    expect(real.bench.fleet.maxInFlight()).toBeLessThanOrEqual(most);
+  }
+
+  /** What fails would count as unavailable, too: the model knows no order of deploys. */
+  #isUnhindered({ isFrozen }: RolloutModel): boolean {
+    const { soaks, approvals, gate } = this.#policy;
+    const waits = soaks || approvals !== undefined || (gate !== undefined && gate !== "pass");
+    return this.#failing.size === 0 && !waits && !isFrozen;
   }
 
   toString() {
@@ -110,6 +133,8 @@ class RollbackStep extends Step {
   }
 }
 
+const unhindered: ModelPolicy = { tolerates: false, rollsBack: false, soaks: false, gate: "pass" };
+
 /** Random operations over a fleet with these ids. */
 export function rolloutCommands(ids: string[]) {
   const someFailing: fc.Arbitrary<string[]> = fc.oneof(
@@ -130,7 +155,18 @@ export function rolloutCommands(ids: string[]) {
       nil: undefined,
       freq: 2,
     }),
+    mostUnavailable: fc.option(fc.constant(1), { nil: undefined, freq: 2 }),
+    gate: fc.option(fc.constantFrom("pause", "pass", "fail", "pending"), {
+      nil: undefined,
+      freq: 2,
+    }),
   });
+  const someChange = fc
+    .tuple(
+      fc.subarray(ids, { minLength: 1, maxLength: 3 }),
+      fc.constantFrom("by hand" as const, "put back" as const, "replaced" as const),
+    )
+    .map(([list, kind]) => new ChangeStep(list, kind));
   return fc.commands<RolloutModel, Real, false>(
     [
       fc
@@ -141,8 +177,21 @@ export function rolloutCommands(ids: string[]) {
       fc.tuple(someFailing, fc.boolean()).map(([list, retries]) => new ResumeStep(list, retries)),
       someFailing.map((list) => new SkipStep(list)),
       someFailing.map((list) => new ApproveStep(list)),
+      someFailing.map((list) => new ConfirmStep(list)),
       fc.constant(new PauseStep()),
       fc.subarray(ids, { maxLength: 3 }).map((list) => new PinStep(list)),
+      someChange,
+      fc
+        .tuple(percentages, policies, someChange, fc.boolean())
+        .map(
+          ([waves, { mostUnavailable }, change, lifts]) =>
+            new ReconcileStep(
+              new RolloutStep([], waves, { ...unhindered, mostUnavailable }),
+              change,
+              lifts,
+            ),
+        ),
+      fc.constant(new LiftStep()),
       fc.constant(new FreezeStep()),
       fc.tuple(someFailing, fc.boolean()).map(([list, byTime]) => new ThawStep(list, byTime)),
       fc.constant(new CancelStep()),

@@ -11,6 +11,7 @@ export type ModelOperation =
   | "Pause"
   | "Skip"
   | "Approve"
+  | "Confirm"
   | "Cancel"
   | "RollbackAll";
 
@@ -22,9 +23,13 @@ export type ModelPolicy = {
   approvals?: "last_wave" | "after_first" | "every_wave" | undefined;
   /** Whether the request has one percentage alone. */
   isOneWave?: boolean;
+  /** A gate that somebody has to confirm, or a webhook that always says this. */
+  gate?: "pause" | "pass" | "fail" | "pending" | undefined;
+  /** Sentinels that may be unavailable at one time. */
+  mostUnavailable?: number | undefined;
 };
 
-type ModelWait = "soak" | "window" | "approval" | null;
+type ModelWait = "soak" | "gate" | "window" | "approval" | null;
 
 const plain: ModelPolicy = { tolerates: false, rollsBack: false, soaks: false };
 
@@ -53,6 +58,13 @@ export class RolloutModel {
   leftOut = 0;
   /** The sentinels that a pin holds back, whatever the rollout does. */
   pinned = new Set<string>();
+  /** The sentinels that the reconciler holds, as they were changed by hand. */
+  held = new Set<string>();
+  /** Changes by hand for which a sentinel was held once, and orders of the reconciler: of an image and a sentinel each. */
+  readonly #heldOnce = new Set<string>();
+  readonly #tried = new Set<string>();
+  /** Who had the image when an operator's rollout completed, if the reconciler has done another one since. */
+  #took: ReadonlySet<string> | undefined;
   /** Whether a freeze is in force, whatever the rollout does. */
   isFrozen = false;
   waitingFor: ModelWait = null;
@@ -65,6 +77,8 @@ export class RolloutModel {
   /** What it waited for when it was paused. */
   #interrupted: ModelWait = null;
   #approved = new Set<number>();
+  /** The gate before the next wave, while it is closed. */
+  #closed: "pause" | "pending" | null = null;
   /** Whether the wave that starts next does so in a freeze, too. */
   #skipsWindow = false;
 
@@ -73,7 +87,11 @@ export class RolloutModel {
   }
 
   allows(operation: ModelOperation): boolean {
-    if (operation === "Skip") return this.waitingFor === "soak" || this.waitingFor === "window";
+    if (operation === "Skip") {
+      const opensGate = this.waitingFor === "gate" && this.#closed === "pending";
+      return this.waitingFor === "soak" || this.waitingFor === "window" || opensGate;
+    }
+    if (operation === "Confirm") return this.state === "in_progress" && this.#closed === "pause";
     if (operation === "Approve") return this.waitingFor === "approval";
     return legal[this.state].includes(operation);
   }
@@ -91,6 +109,8 @@ export class RolloutModel {
     this.failed = new Set();
     this.#rest = [];
     this.#approved = new Set();
+    this.#closed = null;
+    this.#took = undefined;
     this.#skipsWindow = false;
     this.#previous = new Map(this.running);
   }
@@ -108,6 +128,7 @@ export class RolloutModel {
   }
 
   #waitBeforeWave(): ModelWait {
+    if (this.#closed !== null) return "gate";
     if (this.#lacksApproval()) return "approval";
     return this.isFrozen && !this.#skipsWindow ? "window" : null;
   }
@@ -131,7 +152,25 @@ export class RolloutModel {
     this.#rest = [];
     this.isCaptured = true;
     for (const id of ids) this.#deploy(id, failing);
-    if (!this.#stopsFor(ids, failing) && this.#policy.soaks) this.waitingFor = "soak";
+    if (!this.#stopsFor(ids, failing)) this.#endWave(failing);
+  }
+
+  /** A gate closes before each next wave. One that fails stops a last wave that soaks, too. */
+  #endWave(failing: ReadonlySet<string>): void {
+    const { gate, soaks } = this.#policy;
+    const isLast = this.currentWave === this.waves.length;
+    if (gate === "fail" && (!isLast || soaks)) {
+      this.#stop(failing);
+      return;
+    }
+    if (!isLast && (gate === "pause" || gate === "pending")) this.#closed = gate;
+    if (soaks) this.waitingFor = "soak";
+  }
+
+  /** Pauses, and rolls back if it is to. */
+  #stop(failing: ReadonlySet<string>): void {
+    this.state = "paused";
+    if (this.#policy.rollsBack) this.rollBack(failing);
   }
 
   /** Deploys the failed members of the current wave again, then goes on as `run`. */
@@ -154,10 +193,17 @@ export class RolloutModel {
     this.waitingFor = "soak";
   }
 
-  /** Ends the wait: of a soak for good, of a window for one wave. */
+  /** Ends the wait: of a soak for good, of a gate or a window for one wave. */
   skip(failing: ReadonlySet<string>): void {
+    if (this.waitingFor === "gate") this.#closed = null;
     this.#skipsWindow = this.waitingFor === "window";
     this.run(failing);
+  }
+
+  /** The gate is open; what else it waits for goes on. */
+  confirm(failing: ReadonlySet<string>): void {
+    this.#closed = null;
+    if (this.waitingFor === "gate") this.run(failing);
   }
 
   /** An approval is for the wave that waits for it, until that wave has ended. */
@@ -183,8 +229,7 @@ export class RolloutModel {
   #stopsFor(ids: readonly string[], failing: ReadonlySet<string>): boolean {
     if (this.#policy.tolerates || !ids.some((id) => this.failed.has(id) && failing.has(id)))
       return false;
-    this.state = "paused";
-    if (this.#policy.rollsBack) this.rollBack(failing);
+    this.#stop(failing);
     return true;
   }
 
@@ -206,6 +251,55 @@ export class RolloutModel {
     this.isCaptured = true;
     for (const id of done) this.#deploy(id, failing);
     this.state = "cancelled";
+  }
+
+  /** The bound of the newest rollout, which that of the reconciler has, too. */
+  get mostUnavailable(): number | undefined {
+    return this.#policy.mostUnavailable;
+  }
+
+  previousOf(id: string): string {
+    return this.#previous.get(id) ?? "";
+  }
+
+  /** Whether what the reconciler starts comes to its end by itself. */
+  get isReconcilable(): boolean {
+    const { soaks, gate } = this.#policy;
+    const isFree = !soaks && gate !== "fail" && gate !== "pending" && !this.isFrozen;
+    return this.state === "completed" && isFree;
+  }
+
+  /** Holds who was changed by hand, and brings the others back, but for those that are held. Answers the latter. */
+  reconcile(isOfHand: (image: string) => boolean): string[] {
+    const took = this.#took ?? this.succeeded;
+    const drifted = [...this.running].filter(
+      ([id, image]) => image !== this.image && !this.pinned.has(id) && !this.held.has(id),
+    );
+    const byHand = drifted.filter(
+      ([id, image]) => took.has(id) && isOfHand(image) && !this.#heldOnce.has(`${id} ${image}`),
+    );
+    for (const [id, image] of byHand) {
+      this.held.add(id);
+      this.#heldOnce.add(`${id} ${image}`);
+    }
+    const due = drifted
+      .map(([id]) => id)
+      .filter((id) => !this.held.has(id) && !this.#tried.has(`${id} ${this.image}`));
+    for (const id of due) {
+      this.running.set(id, this.image);
+      this.#tried.add(`${id} ${this.image}`);
+    }
+    if (due.length > 0) this.#took = took;
+    return due;
+  }
+
+  /** Takes the reconciler's rollout for the newest one: who is in which of its waves decides nothing any more. */
+  adopt(succeeded: string[], of: { waves: number; leftOut: number }): void {
+    this.succeeded = new Set(succeeded);
+    this.failed = new Set();
+    this.waves = Array.from({ length: of.waves }, () => []);
+    this.currentWave = of.waves;
+    this.leftOut = of.leftOut;
   }
 
   cancel(): void {
@@ -232,7 +326,7 @@ export class RolloutModel {
   }
 
   #deploy(id: string, failing: ReadonlySet<string>): void {
-    if (this.pinned.has(id)) {
+    if (this.pinned.has(id) || this.held.has(id)) {
       this.leftOut++;
     } else if (failing.has(id)) {
       this.failed.add(id);

@@ -1,12 +1,13 @@
 /** What the steps of the model test share: legality, the answer of an operation, and agreement with the model. */
 import type fc from "fast-check";
 import { expect } from "vitest";
+import type { OnDrift } from "#fleet/drift-contract.ts";
 import { waitFor } from "../wait-for.ts";
 import type { Answer, RolloutBench } from "./rollout-bench.ts";
 import type { ModelOperation, RolloutModel } from "./rollout-model.ts";
 
-/** The rollout as it really is. `unanswered`: calls that block, of a rollout that waits. */
-export type Real = { bench: RolloutBench; unanswered: Promise<Answer>[] };
+/** The rollout as it really is. `unanswered`: calls that block, of a rollout that waits. `drift`: what follows drift. */
+export type Real = { bench: RolloutBench; unanswered: Promise<Answer>[]; drift: { on: OnDrift } };
 
 export abstract class Step implements fc.AsyncCommand<RolloutModel, Real> {
   check(): boolean {
@@ -36,6 +37,8 @@ export function expectLegality(
   return isLegal;
 }
 
+type Call = { operation: Exclude<ModelOperation, "Confirm">; body?: object; move: () => void };
+
 /**
  * Calls an operation that answers only when the rollout stands still, and compares what came of it. `move` makes
  * the same move on the model. While the rollout waits there is no answer.
@@ -43,7 +46,7 @@ export function expectLegality(
 export async function callAndCompare(
   model: RolloutModel,
   { bench, unanswered }: Real,
-  { operation, body = {}, move }: { operation: ModelOperation; body?: object; move: () => void },
+  { operation, body = {}, move }: Call,
 ): Promise<Answer | undefined> {
   const isLegal = model.allows(operation);
   // Nobody starts one with approvals without a name.

@@ -92,6 +92,28 @@ export class ApproveStep extends Step {
   }
 }
 
+/** By anybody who may approve. */
+export class ConfirmStep extends Step {
+  readonly #failing: Set<string>;
+
+  constructor(failingIds: string[]) {
+    super();
+    this.#failing = new Set(failingIds);
+  }
+
+  async run(model: RolloutModel, { bench }: Real): Promise<void> {
+    bench.fleet.behave(failing(this.#failing));
+    const answer = await bench.callAs("ben", "Approve", { gate: "gate" });
+    if (!expectLegality(model, "Confirm", answer)) return;
+    model.confirm(this.#failing);
+    await expectStanding(model, bench);
+  }
+
+  toString() {
+    return `Confirm(failing ${[...this.#failing]})`;
+  }
+}
+
 export class PauseStep extends Step {
   async run(model: RolloutModel, real: Real): Promise<void> {
     await callAndCompare(model, real, { operation: "Pause", move: () => model.pause() });

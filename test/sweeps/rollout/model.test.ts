@@ -7,8 +7,11 @@ import {
   startRolloutBench,
 } from "../../support/rollout/rollout-bench.ts";
 import { rolloutCommands } from "../../support/rollout/rollout-commands.ts";
+import { lift } from "../../support/rollout/rollout-drift-steps.ts";
+import { startReceiver } from "../../support/rollout/rollout-gates.ts";
 import { RolloutModel } from "../../support/rollout/rollout-model.ts";
 import { unpin } from "../../support/rollout/rollout-pin-step.ts";
+import { nextImage, type Real } from "../../support/rollout/rollout-step.ts";
 import { thaw } from "../../support/rollout/rollout-wait-steps.ts";
 
 const sequences = Number(process.env["MODEL_SEQUENCES"] ?? 300);
@@ -22,7 +25,12 @@ describe.concurrent(`${sequences} random sequences of operations`, { retry: 0 },
     "do what the documented table says (seed %i)",
     { timeout: 300_000 + share * 5_000 },
     async (seed, { onTestFinished }) => {
-      const bench = await startRolloutBench({ size: 6, maxParallel: 2 });
+      const drift: Real["drift"] = { on: "report" };
+      const { webhooks, stop } = await startReceiver();
+      onTestFinished(stop);
+      const bench = await startRolloutBench({
+        ...{ size: 6, maxParallel: 2, webhooks, onDrift: () => drift.on },
+      });
       onTestFinished(() => bench.stop());
       const ids = [...bench.fleet.running().keys()];
       let operations = 0;
@@ -32,7 +40,7 @@ describe.concurrent(`${sequences} random sequences of operations`, { retry: 0 },
           const model = await startOver(bench);
           const unanswered: Promise<Answer>[] = [];
           operations += [...commands].length;
-          await fc.asyncModelRun(() => ({ model, real: { bench, unanswered } }), commands);
+          await fc.asyncModelRun(() => ({ model, real: { bench, unanswered, drift } }), commands);
           await standStill(bench, model);
           for (const { status } of await Promise.all(unanswered)) expect(status).toBe(200);
         }),
@@ -50,6 +58,7 @@ async function standStill(of: RolloutBench, model: RolloutModel): Promise<void> 
   if (model.waitingFor !== null) await of.call("Cancel");
   if (model.isFrozen) await thaw(of);
   await unpin(model, of);
+  await lift(model, of);
 }
 
 /** There is one rollout for all sequences: each begins after one that has completed, or with none. */
@@ -59,7 +68,7 @@ async function startOver(of: RolloutBench): Promise<RolloutModel> {
   if (state === "paused") await of.call("Cancel");
   const model = new RolloutModel(of.fleet.running());
   if (state === "idle") return model;
-  const request = { image: "registry.example.com/vedette/sentinel:start" };
+  const request = { image: nextImage() };
   const plan = RolloutPlan.parse((await of.call("Plan", request)).body);
   await of.call("Rollout", request);
   model.begin(request.image, plan);

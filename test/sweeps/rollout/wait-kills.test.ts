@@ -187,8 +187,8 @@ describe("a worker that is lost at every step", { retry: 0, timeout: 120_000 }, 
     "has a change by hand held once, and one put back brought back once (from piece %i on)",
     async (first) => {
       const request = { image: image(`c${first}`), wave_percentages: [100] };
-    const { body } = await bench.call("Rollout", request);
-    expect(body.state).toBe("completed");
+      const { body } = await bench.call("Rollout", request);
+      expect(body.state).toBe("completed");
       const [debug = "", old = ""] = [image(`debug${first}`), bench.fleet.applied[0]?.image];
       bench.fleet.applied.length = 0;
       bench.fleet.run("s01", debug);
