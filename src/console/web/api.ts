@@ -25,6 +25,7 @@ import type { promotionHandlers, promotionsName } from "#rollout/promotions/cont
 import type { replayHandlers, replayName } from "#rollout/replay/contract.ts";
 import type { windowHandlers, windowsName } from "#rollout/windows/contract.ts";
 import type { statusHandlers, statusReads } from "#status/contract.ts";
+import type { engineHandlers, engineService } from "#worker/contract.ts";
 import { chosenFleet, fleetQuery } from "./chosen-fleet.ts";
 import { notifyOtherTabs, session, takeTicket } from "./session.ts";
 
@@ -71,6 +72,7 @@ export type Reads = Calls<
   Calls<typeof windowsName, typeof windowHandlers> &
   Calls<typeof statusReads.name, typeof statusHandlers> &
   Calls<typeof checkReads.name, typeof checkReaders> &
+  Calls<typeof engineService.name, typeof engineHandlers> &
   Calls<typeof alertEvents.name, typeof alertEventHandlers> & {
     "FleetService/Drift": { input: z.input<typeof FleetDriftRequest>; output: FleetDrift };
     "FleetService/Log": { input: z.input<typeof SentinelLogRequest>; output: SentinelLog };

@@ -44,6 +44,7 @@ function later(load: () => Promise<{ Page: FunctionComponent }>): FunctionCompon
 }
 
 const Compare = later(async () => ({ Page: (await import("./pages/compare.tsx")).ComparePage }));
+const Engine = later(async () => ({ Page: (await import("./pages/engine.tsx")).EnginePage }));
 const Keys = later(async () => ({ Page: (await import("./pages/keys.tsx")).KeysPage }));
 const Routes = later(async () => ({ Page: (await import("./pages/routes.tsx")).RoutesPage }));
 const PastRollout = later(async () => ({
@@ -89,5 +90,6 @@ export const routes: readonly Route[] = [
     Page: Routes,
   },
   { title: "Keys", section: "keys", nav: "/keys", matches: at("/keys"), Page: Keys },
+  { title: "Engine", section: "engine", nav: "/engine", matches: at("/engine"), Page: Engine },
   { title: "Check", section: "checks", matches: below("/checks/"), Page: CheckPage },
 ];

@@ -51,6 +51,7 @@ beforeAll(async () => {
     ...checks,
     "/routes",
     "/keys",
+    "/engine",
     "/fleet?fleet=staging",
     // What is not there.
     ...["/checks/nope", "/history/nope", "/keys?workspace=nope", "/routes?source=nope", "/nope"],
