@@ -121,6 +121,8 @@ export type Notice = z.infer<typeof Notice>;
 /** A notice as it is posted; `rollout`: that it is about. */
 export const PostedNotice = Notice.extend({
   rollout: z.object({ id: z.string(), fleet: z.string(), event: z.string() }).optional(),
+  /** The `traceparent` of the span of this message; absent: it is not traced. */
+  trace: z.string().max(55).optional(),
 });
 
 /** The topics of notices. Each has a Slack webhook in the settings: a channel of the same name. */

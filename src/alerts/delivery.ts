@@ -6,9 +6,10 @@
 import { inTime, onceAtATime, pause, startBackground } from "#kernel/async.ts";
 import { createGroups } from "#kernel/groups.ts";
 import type { Log } from "#kernel/log.ts";
+import { inTrace, traceCall } from "#kernel/tracing.ts";
 import type { Attempt } from "./attempt.ts";
 import type { DrillOutcome } from "./contract.ts";
-import { channelOf, eventIdOf, type Order } from "./order.ts";
+import { channelOf, eventIdOf, type Order, traceOf } from "./order.ts";
 import { type Outcome, tokenRefused } from "./outcome.ts";
 import type { Step } from "./queue.ts";
 import {
@@ -144,7 +145,7 @@ function createAttempts(parts: DeliveryParts, context: AttemptContext) {
     let due: DueAttempt | null = first;
     while (due !== null) {
       held.set(due.key, due);
-      const outcome = await parts.attempt(due.post.order).catch(toRetry);
+      const outcome = await attemptTraced(due.post.order, parts.attempt);
       report(parts.log, due.post.order, outcome);
       due = await store({ ...due, outcome, endedAtMs: performance.now() });
     }
@@ -162,6 +163,15 @@ function createAttempts(parts: DeliveryParts, context: AttemptContext) {
     },
     ended: async () => void (await Promise.allSettled(running)),
   };
+}
+
+/** Attempts it below the span of its message. */
+function attemptTraced(order: Order, attempt: Attempt): Promise<Outcome> {
+  const call = {
+    name: `deliver ${channelOf(order)}`,
+    attributes: { "vedette.channel": channelOf(order) },
+  };
+  return inTrace(traceOf(order), () => traceCall(call, () => attempt(order))).catch(toRetry);
 }
 
 /** Returns the channels with the most attempts, as they are in the keys of queues; empty for the incident service. */

@@ -1,6 +1,7 @@
 /** An event and the one channel that it goes to. */
 import type { z } from "zod";
 import type { AlertOrder, Environment, PostedNotice } from "#alerts/contract.ts";
+import type { Trace } from "#kernel/tracing.ts";
 import type { DirectChannel } from "./rows/contract.ts";
 
 export type RoutedOrder = AlertOrder &
@@ -38,6 +39,11 @@ export function drilledChannelOf(order: Order): string {
 
 export function eventIdOf(order: Order): string {
   return "notice" in order ? order.eventId : order.transition.eventId;
+}
+
+/** The span of its message; undefined: it is not traced. */
+export function traceOf(order: Order): Trace | undefined {
+  return "notice" in order ? order.notice.trace : undefined;
 }
 
 /** The same for all notices of a rollout. */

@@ -8,7 +8,7 @@ import { inTime, unlessAborted } from "#kernel/async.ts";
 import type { Log } from "#kernel/log.ts";
 import { serviceAt } from "#kernel/reach.ts";
 import { createRegistry } from "#metrics/server.ts";
-import { type Base, createDeparture } from "./base.ts";
+import { type Base, createDeparture, startTracing } from "./base.ts";
 import { startMetrics } from "./metrics.ts";
 import { servicesOf } from "./own-services.ts";
 import type { Parts } from "./parts.ts";
@@ -74,6 +74,8 @@ async function startAll(
   const dataDir = await openDataDir(config.data_dir, settings);
   lock.add("data directory", dataDir.release);
   const credentials = withSettings(loadCredentials(dataDir.path), config);
+  // Stopped last but one: every other part may still have spans.
+  await startTracing(of.log, lock);
   const registry = createRegistry(of.roles);
   const departure = createDeparture(failure.promise);
   const services = servicesOf(config);

@@ -5,6 +5,8 @@ import type { Credentials } from "#embedded/contract.ts";
 import { pause } from "#kernel/async.ts";
 import type { Log } from "#kernel/log.ts";
 import type { OwnService } from "#kernel/reach.ts";
+import { isTracingWanted } from "#kernel/tracing.ts";
+import type { Stops } from "./stops.ts";
 
 export type Base = {
   config: Config;
@@ -49,4 +51,14 @@ export function createDeparture(failed: Promise<unknown>): Departure {
       await Promise.race([over, failed]).finally(() => waiting.abort());
     },
   };
+}
+
+/** Limit for sending the last spans. */
+const tracesLimitMs = 5_000;
+
+/** Exports traces if the environment wants it; nothing is loaded for them otherwise. */
+export async function startTracing(log: Log, stops: Pick<Stops, "add">): Promise<void> {
+  if (!isTracingWanted(process.env)) return;
+  const { exportTraces } = await import("#kernel/trace-exporter.ts");
+  stops.add("traces", exportTraces(process.env, log), tracesLimitMs);
 }

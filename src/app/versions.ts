@@ -5,6 +5,7 @@ import { definitionsObject } from "#definitions/internal.ts";
 import { fleetService } from "#fleet/contract.ts";
 import { callRestate } from "#kernel/ingress.ts";
 import { type Duties, dutiesOf } from "#kernel/restate.ts";
+import { traceService } from "#kernel/trace-service.ts";
 import { drillObject } from "#monitor/drills/internal.ts";
 import {
   apiCheckObject,
@@ -38,6 +39,7 @@ const duties: Duties = {
   }),
   ...dutiesOf(jobHeartbeats, { succeeded: again }),
   ...dutiesOf(notices, { post: again }),
+  ...dutiesOf(traceService, { deliver: again }),
   // An apply is only ended, and reported as stopped; the next one knows what it was about to create.
   ...dutiesOf(alertRoutesObject, {
     note: again,
@@ -78,6 +80,7 @@ const watchedServices: readonly string[] = [
   rolloutReconciler,
   releaseService,
   engineService,
+  traceService,
 ].map(({ name }) => name);
 
 type VersionParts = {

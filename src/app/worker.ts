@@ -15,6 +15,7 @@ import { createFleetOverview } from "#fleet/overview/reader.ts";
 import { type Actor, createReadActor, type ReadActor } from "#kernel/actor.ts";
 import type { Database } from "#kernel/database.ts";
 import { listening } from "#kernel/server.ts";
+import { createTraceService } from "#kernel/trace-service.ts";
 import type { MissingOfJob } from "#monitor/rules/own-jobs.ts";
 import { defaultPolicy } from "#rollout/config.ts";
 import { type RolloutFleet, requireOperator } from "#rollout/fleets.ts";
@@ -196,6 +197,7 @@ function createServices(base: Base, parts: ServiceParts): EndpointOptions["servi
     ...parts.monitor.createServices(readActor),
     createReleaseService(endInvocations),
     createEngineService(admin),
+    createTraceService(),
     ...parts.alerts.services,
     ...createAlertSync(base, { ...parts, readActor }),
     ...createCron(base, { ...parts, readActor }),

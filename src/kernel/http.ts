@@ -13,6 +13,7 @@ import {
   ProxyAgent as UndiciProxyAgent,
 } from "undici";
 import { codingsOf, decodeBody } from "./content-coding.ts";
+import { traceRequest } from "./tracing.ts";
 
 export * from "undici";
 
@@ -59,7 +60,9 @@ export async function request(
     throw Object.assign(new Error("a name in the address is . or .."), { code: "ERR_DOT_SEGMENT" });
   }
   const headers = { "user-agent": userAgent, ...options.headers };
-  const answer = await requestRaw(address, { ...options, headers });
+  const answer = await traceRequest({ address, method: options.method }, (traced) =>
+    requestRaw(address, { ...options, headers: { ...headers, ...traced } }),
+  );
   const codings = codingsOf(answer.headers["content-encoding"]);
   return codings.length === 0 ? answer : { ...answer, body: decode(answer.body, codings) };
 }

@@ -3,6 +3,7 @@ import { type Logger, type LoggerOptions, pino, stdSerializers } from "pino";
 import pretty from "pino-pretty";
 import { isOutage } from "./problem.ts";
 import { cleanText, escapeJson, forTerminal } from "./text.ts";
+import { traceFields } from "./tracing.ts";
 
 /** PEM (RFC 7468), OpenSSH and PGP (RFC 9580) write it so. */
 const edge = /-----(BEGIN|END) [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
@@ -237,6 +238,7 @@ const wordFields = ["detail", "reason", "cause", "fault", "line", "last_words"];
 export function createLog(settings: LogSettings): Log {
   const options = {
     ...{ level: settings.level, base: null, redact: secretPaths, hooks: limitOutages() },
+    mixin: traceFields,
     formatters: { log: (fields: object) => maskIn(fields, wordFields) },
     serializers: {
       err: (error: unknown) =>

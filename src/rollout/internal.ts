@@ -3,6 +3,7 @@ import { iface } from "@restatedev/restate-sdk";
 import type { CiEvidence } from "#ci/contract.ts";
 import type { Actor } from "#kernel/actor.ts";
 import type { CiRun } from "#kernel/roles.ts";
+import type { Trace } from "#kernel/tracing.ts";
 import {
   ApproveRequest,
   EmptyRequest,
@@ -29,7 +30,7 @@ import type { GateReading } from "./gates/registry.ts";
 import type { Policy } from "./policy-contract.ts";
 import type { DeployOutcome, RunKind, Target } from "./rules/outcome.ts";
 import type { Stray } from "./rules/second-try.ts";
-import type { Batch, RolloutHead, SizedBatch, WaveProgress } from "./state.ts";
+import type { Batch, RolloutHead, RolloutTrace, SizedBatch, WaveProgress } from "./state.ts";
 import type { Openings } from "./windows/calendar.ts";
 import type { RolloutWindow } from "./windows/contract.ts";
 
@@ -47,6 +48,7 @@ export type StartRequest = {
   policy?: Policy;
   ci?: CiEvidence[];
   unchecked?: Policy;
+  trace?: RolloutTrace;
 };
 export type RunHandle = { rolloutId: string; runner: string };
 export type CallerRecord = { runner: string; caller: string };
@@ -130,6 +132,8 @@ export type BatchRun = LaunchRequest & {
   /** The number of further sentinels that may become unavailable; absent: there is no limit. */
   slots?: number;
   includeFailed?: boolean;
+  /** The span that it is a part of; absent: the rollout is not traced. */
+  trace?: Trace;
 };
 export type RecordRequest = {
   rolloutId: string;

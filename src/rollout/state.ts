@@ -2,6 +2,7 @@
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
 import type { CiEvidence } from "#ci/contract.ts";
 import type { CiRun } from "#kernel/roles.ts";
+import type { Trace } from "#kernel/tracing.ts";
 import type { Ledger } from "./comparison/contract.ts";
 import type { PauseCause, RolloutStateName, SentinelReason } from "./contract.ts";
 import type { NamedGate, WaveGates } from "./gates/contract.ts";
@@ -76,6 +77,18 @@ export type Unavailable = { ids: string[]; more: number; isFull?: true };
 /** `wave` is from 1, `at` ISO 8601. */
 export type Approval = { wave: number; by: string; at: string; reason?: string };
 
+/** Its name, and its start in Unix ms. */
+export type OpenSpan = { trace: Trace; name: string; startMs: number };
+
+/** Kept with a rollout that is traced. `parent`: of its caller, for its first run, below which are the later ones. */
+export type RolloutTrace = {
+  trace: Trace;
+  parent?: Trace;
+  /** The run, while it runs; and the wave that it is in. */
+  run?: OpenSpan;
+  wave?: OpenSpan;
+};
+
 /** Key `rolloutState`. Ids and images for up to `inlineListLimit`; `batch:n` and `outcome:n` for any size. */
 export type RolloutHead = {
   state: Exclude<RolloutStateName, "idle">;
@@ -120,6 +133,8 @@ export type RolloutHead = {
   accounts?: string[];
   /** The job of CI that has started it; absent: none has. */
   ciRun?: CiRun;
+  /** Its spans; absent: it is not traced. */
+  trace?: RolloutTrace;
   startedAt: string;
   updatedAt: string;
   reason?: string;

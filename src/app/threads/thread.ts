@@ -12,7 +12,7 @@ import { serveHttps } from "#app/https.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { releaseMemoryOfStart } from "#kernel/process.ts";
-import type { Base } from "../base.ts";
+import { type Base, startTracing } from "../base.ts";
 import { serveApi } from "../serve-api.ts";
 import { callersLimitMs, createStops } from "../stops.ts";
 import {
@@ -68,6 +68,7 @@ function createBase(): Base {
 async function start(base: Base): Promise<void> {
   // It would get a port of its own.
   if (data.ports.http === 0) throw new Error("the main thread's port is not known");
+  await startTracing(log, stops);
   const database = openDatabase(data.databaseUrl, log, data.connections);
   stops.add("database", () => database.end());
   const invalidations = createThreadInvalidations(data.memory.invalidations);

@@ -2,6 +2,7 @@
 import { iface } from "@restatedev/restate-sdk-core";
 import { z } from "zod";
 import { fleetOrNone } from "#fleet/contract.ts";
+import type { Trace } from "#kernel/tracing.ts";
 
 /** A sentinel's health, by its fleet's word. `image`: the one that runs; absent: not known. */
 const Serving = z.object({ healthy: z.boolean(), image: z.string().optional() });
@@ -29,6 +30,8 @@ export type DeployStep = z.infer<typeof DeployStep>;
 /** A deploy that was begun before its invocation; without `step` it may have been, and is begun again. */
 const EarlyDeploy = z.strictObject({ deployId: z.string().max(300), step: DeployStep.optional() });
 
+const TraceOfDeploy = z.string().max(55).optional();
+
 const DeployRequest = z.strictObject({
   image: z
     .string()
@@ -44,6 +47,10 @@ const DeployRequest = z.strictObject({
     description: "The run of a rollout that wants it: once that has stopped nothing is ordered.",
   }),
   fleet: fleetOrNone("The fleet of the sentinel; without it the default fleet."),
+  trace: TraceOfDeploy.meta({
+    title: "Trace",
+    description: "The `traceparent` of the span of this deploy; without it it is not traced.",
+  }),
   begun: EarlyDeploy.optional().meta({
     title: "Begun",
     description: "What a rollout's batch has done of this deploy already.",
@@ -61,11 +68,22 @@ export const DeployResult = z.object({
   unasked: z.boolean().optional(),
   /** Only with `failed`: absent: not known. */
   serving: Serving.optional(),
+  /** From the order until the last poll, Unix ms. */
+  span: z.tuple([z.number(), z.number()]).optional(),
 });
 export type DeployResult = z.infer<typeof DeployResult>;
 
 /** `step`: one that has not ended; without anything the deploy may have been begun or not. */
 export type DeployStart = { result?: DeployResult; step?: DeployStep };
+
+/** `run`, `trace`: as in `DeployRequest`. */
+type EarlyOrder = {
+  sentinelId: string;
+  image: string;
+  deployId: string;
+  run?: string;
+  trace?: Trace;
+};
 
 /**
  * Begins deploys without invocations of their own: those that end at once need none. Refuses a sentinel that has another
@@ -74,7 +92,7 @@ export type DeployStart = { result?: DeployResult; step?: DeployStep };
  * ended, in a moment; `tookMs`: how long it took.
  */
 export type StartDeploys = (
-  orders: readonly { sentinelId: string; image: string; deployId: string; run?: string }[],
+  orders: readonly EarlyOrder[],
   fleet: string,
   atOnce: number,
 ) => Promise<{ starts: DeployStart[]; isQuick: boolean; tookMs: number }>;

@@ -9,8 +9,15 @@ import {
 import type { SaveLog } from "#fleet/logs/store.ts";
 import type { FleetStore } from "#fleet/store.ts";
 import { isOfData } from "#kernel/database-faults.ts";
+import { inTrace, traceCall } from "#kernel/tracing.ts";
 import type { DeployStep, Serving } from "./contract.ts";
-import { giveOrder, type OrderParts, type PollResult, type RunOrder } from "./give-order.ts";
+import {
+  callOf,
+  giveOrder,
+  type OrderParts,
+  type PollResult,
+  type RunOrder,
+} from "./give-order.ts";
 
 /** The input of a poll: the state from the previous step, and the reason for this one. */
 export type NextPoll = {
@@ -82,9 +89,19 @@ function logBefore(order: RunOrder, saveLog: SaveLog): DriverCall {
   return { beforeRemoval: ({ reason, readLog }) => saveLog({ ...order, reason }, readLog) };
 }
 
-async function poll(
+type PollLimits = {
+  isPending: boolean;
+  limitMs: number;
+  doubtedSinceMs?: number | undefined;
+};
+
+function poll(order: RunOrder, limits: PollLimits, parts: DeployParts): Promise<PollResult> {
+  return inTrace(order.trace, () => pollOnce(order, limits, parts));
+}
+
+async function pollOnce(
   order: RunOrder,
-  limits: { isPending: boolean; limitMs: number; doubtedSinceMs?: number | undefined },
+  limits: PollLimits,
   { saveLog, ...parts }: DeployParts,
 ): Promise<PollResult> {
   const signal = AbortSignal.timeout(limits.limitMs);
@@ -99,7 +116,9 @@ async function poll(
       seen = given.seen;
     }
     const call = { signal, ...(saveLog && logBefore(order, saveLog)) };
-    const observed = seen ?? (await parts.driver.observe(order, call));
+    const observe = () =>
+      traceCall(callOf(order, "observe"), () => parts.driver.observe(order, call));
+    const observed = seen ?? (await observe());
     return doubt(observed, limits.isPending, doubtedSinceMs);
   } catch (error) {
     if (isOfData(error)) return { status: "failed", reason: unwritable };

@@ -9,9 +9,14 @@ import {
   UnwantedError,
 } from "#fleet/drivers/driver.ts";
 import type { FleetStore, RecordResult } from "#fleet/store.ts";
+import { type Trace, traceCall } from "#kernel/tracing.ts";
 
 /** `run` wants the order; absent: always wanted. `onlyIfIdle`: refused while the sentinel has another deploy. */
-export type RunOrder = DeployOrder & { run?: string | undefined; onlyIfIdle?: boolean };
+export type RunOrder = DeployOrder & {
+  run?: string | undefined;
+  onlyIfIdle?: boolean;
+  trace?: Trace | undefined;
+};
 
 /** The result of one poll of the sentinel. */
 export type PollResult = Omit<SentinelObservation, "status"> & {
@@ -114,13 +119,18 @@ async function apply(
   { driver, store }: OrderParts,
 ): Promise<ApplyResult | "held back"> {
   try {
-    return await driver.apply(order, call);
+    return await traceCall(callOf(order, "apply"), () => driver.apply(order, call));
   } catch (error) {
     if (!(error instanceof UnwantedError)) throw error;
     // The abort broke its connection: a poll opens one that stays open, for the next order to use at once.
     if (!store.isStoppedHere(order.run)) await driver.observe(order, { signal: call.signal });
     return "held back";
   }
+}
+
+/** Describes a call of a driver that makes no requests of HTTP, for its trace. */
+export function callOf({ sentinelId }: DeployOrder, name: "apply" | "observe") {
+  return { name: `${name} sentinel`, attributes: { "vedette.sentinel.id": sentinelId } };
 }
 
 /** The order is no longer wanted. Asks the fleet whether it was sent earlier, before a kill. */

@@ -20,14 +20,22 @@ import {
 import type { Deployer } from "./deployer.ts";
 import type { RunOrder } from "./give-order.ts";
 
-/** Converts a deploy's last step into the result for the caller that wanted it. */
-export function toResult(step: DeployStep): DeployResult {
-  if (step.status === "ready") return { status: "ready" };
+/** Converts a deploy's last step into the result for the caller that wanted it. `first`: its first one, if it is traced. */
+export function toResult(step: DeployStep, first?: DeployStep): DeployResult {
+  const span = spanOf(first, step);
+  if (step.status === "ready") return { status: "ready", ...span };
   const reason = step.reason ?? "timeout_unknown";
-  if (step.status === "unordered") return { status: "failed", reason, ordered: false };
+  if (step.status === "unordered") return { status: "failed", reason, ordered: false, ...span };
   const { isOfApi, serving } = step;
   const unasked = isOfApi === true && { unasked: true };
-  return { status: "failed", reason, ...unasked, ...(serving && { serving }) };
+  return { status: "failed", reason, ...unasked, ...(serving && { serving }), ...span };
+}
+
+/** The first step has watched since the order. */
+function spanOf(first: DeployStep | undefined, last: DeployStep): Pick<DeployResult, "span"> {
+  if (first?.watch === undefined) return {};
+  const { atMs, watchedMs } = first.watch;
+  return { span: [atMs - watchedMs, Math.max(atMs, last.watch?.atMs ?? atMs)] };
 }
 
 /** Key `deploying`: the deploy in progress, to which a "ready" push is delivered. */
@@ -73,12 +81,12 @@ export function createSentinelService(parts: SentinelServiceParts) {
 
 async function deploy(
   ctx: ObjectContext,
-  { image, run, fleet = defaultFleet, begun }: DeployRequest,
+  { image, run, fleet = defaultFleet, begun, trace }: DeployRequest,
   parts: SentinelServiceParts,
 ): Promise<DeployResult> {
   if (image === "") return { status: "failed", reason: unknownImage };
   const invocation = ctx.request().id;
-  const order = { sentinelId: ctx.key, image, deployId: begun?.deployId ?? invocation, run };
+  const order = { sentinelId: ctx.key, image, deployId: begun?.deployId ?? invocation, run, trace };
   // Before the order is given: a push that comes at once must find this invocation.
   ctx.set<DeployInProgress>("deploying", { image, invocation });
   try {
@@ -93,7 +101,7 @@ async function deploy(
         ? await waitReady(ctx, { order, first, mayBePushed }, deploying)
         : first;
     ctx.clear("deploying");
-    return toResult(result);
+    return toResult(result, trace === undefined ? undefined : first);
   } catch (error) {
     if (!(error instanceof TerminalError)) throw error;
     const reason = `cancelled: ${error.message}`;

@@ -69,7 +69,8 @@ async function startOf(order: RunOrder, deploying: Deploying): Promise<DeploySta
   try {
     const first = await unlessLate(start, { limitMs: wholeLimitMs, late });
     const step = await pollAgain(order, first, deploying);
-    return step.status === "progressing" ? { step } : { result: toResult(step) };
+    if (step.status === "progressing") return { step };
+    return { result: toResult(step, order.trace === undefined ? undefined : first) };
   } catch {
     return {};
   }

@@ -4,6 +4,8 @@ import { notices, topicKey } from "#alerts/contract.ts";
 import { defaultFleet } from "#fleet/contract.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
 import { toIso } from "#kernel/time.ts";
+import { sendSpans } from "#kernel/trace-service.ts";
+import type { Trace } from "#kernel/tracing.ts";
 import {
   type HistoryEntry,
   type OutcomesEntry,
@@ -12,6 +14,7 @@ import {
 import { reconciler, rolloutWatch } from "#rollout/internal.ts";
 import { type ChannelEvent, composeMessage, type RolloutEvent } from "#rollout/rules/messages.ts";
 import type { OutcomeChange } from "#rollout/rules/outcome.ts";
+import { traceTransition } from "#rollout/rules/spans.ts";
 import { type RolloutHead, writeHead } from "#rollout/state.ts";
 import { toStatus } from "./answer.ts";
 
@@ -144,17 +147,31 @@ export function announceAt(
     typeof transition === "string" ? { event: transition } : transition;
   const at = toIso(nowMs);
   const paused = event === "paused" && by !== undefined && { paused: { by, at } };
-  const stamped = { ...head, ...paused, updatedAt: at, sequence: head.sequence + 1 };
+  const numbered = { ...head, ...paused, updatedAt: at, sequence: head.sequence + 1 };
+  const { head: stamped, trace } = recordSpans(ctx, numbered, { event, nowMs });
   writeHead(ctx, stamped);
   const message = composeMessage(event, stamped, { by, reason });
   const { rolloutId: id, fleet } = stamped;
   const rollout = { id, fleet: fleet ?? defaultFleet, event };
   const topic = topicKey("sentinel_rollout", fleet);
-  ctx.sendClient(notices, topic).post({ ...message, rollout });
+  ctx.sendClient(notices, topic).post({ ...message, rollout, ...trace });
   if (event === "paused") listAfterPause(ctx, stamped);
   if (event === "completed") endFault(ctx, stamped);
   sendTransition(ctx, stamped, { event, message, ...(by !== undefined && { by }) });
   return stamped;
+}
+
+/** Sends the spans that have ended; `trace`: that of the message. The state says whether there are any, not the settings. */
+function recordSpans(
+  ctx: ObjectContext,
+  head: RolloutHead,
+  at: { event: RolloutEvent; nowMs: number },
+): { head: RolloutHead; trace?: { trace: Trace } } {
+  const { trace: before } = head;
+  if (before === undefined) return { head };
+  const { trace, spans, message } = traceTransition({ ...head, trace: before }, at);
+  sendSpans(ctx, spans);
+  return { head: { ...head, trace }, trace: { trace: message } };
 }
 
 /** Its own list comes once a minute: too late for somebody who was just woken. */

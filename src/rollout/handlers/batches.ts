@@ -25,6 +25,7 @@ import {
   targetsOf,
 } from "#rollout/rules/outcome.ts";
 import { applyStep, servedBy, withServing } from "#rollout/rules/progress.ts";
+import { parentOf } from "#rollout/rules/spans.ts";
 import {
   type Batch,
   type Outcome,
@@ -62,7 +63,8 @@ export async function launchBatch(
   const targets = targetsOf(batch, outcome, { kind: request.kind, image, includeFailed });
   if (targets.length === 0) return "idle";
   const limits = limitsOf(head, request.kind, targets);
-  const batchRun = { ...request, run: head.runner, ...limits };
+  const trace = head.trace && { trace: parentOf(head.trace) };
+  const batchRun = { ...request, run: head.runner, ...limits, ...trace };
   const invocation = await ctx.sendClient(rolloutBatch).run(batchRun).invocationId;
   const inFlight = Math.min(request.parallel, launchable(limits));
   const openBatches = {

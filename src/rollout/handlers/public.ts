@@ -7,6 +7,7 @@ import {
 import type { Actor, ReadActor } from "#kernel/actor.ts";
 import { databaseRead, readNow, readPatiently } from "#kernel/read-now.ts";
 import { attachOrLost } from "#kernel/restate.ts";
+import { startTrace } from "#kernel/tracing.ts";
 import type { HistoryRequest, ResumeRequest, RollbackRequest } from "#rollout/calls-contract.ts";
 import {
   findUnmatched,
@@ -37,16 +38,21 @@ import { describePlan } from "#rollout/rules/describe-plan.ts";
 import { planRollout } from "#rollout/rules/plan.ts";
 import { notPromoted, requireCi, withDefaults } from "#rollout/rules/start.ts";
 import { nextState } from "#rollout/rules/transitions.ts";
-import { statusOf, toResult } from "#rollout/run-result.ts";
 import type { ReadPins } from "#rollout/services/capture.ts";
 import type { ReadWindows } from "#rollout/services/poll.ts";
-import { readHead } from "#rollout/state.ts";
+import { statusOf, toResult } from "#rollout/services/run.ts";
+import { type RolloutTrace, readHead } from "#rollout/state.ts";
 import { toStatus } from "./answer.ts";
 import { findHindrances, type Promotions, reasonOfWait } from "./reason-of-wait.ts";
 import { reviveRepair } from "./repair.ts";
 
 /** `after`: the fleets that have to have completed it; `lost`: those of them that the settings have no more. */
-type PinnedImage = CheckedImage & { gates: NamedGate[]; after?: string[]; lost?: string[] };
+type PinnedImage = CheckedImage & {
+  gates: NamedGate[];
+  after?: string[];
+  lost?: string[];
+  trace?: RolloutTrace;
+};
 
 type ReadHistory = (request: HistoryRequest & { fleet: string }) => Promise<RolloutHistory>;
 
@@ -80,7 +86,7 @@ export function createPublicHandlers(parts: PublicParts) {
     async Rollout(ctx: ObjectSharedContext, request: RolloutRequest): Promise<RolloutStatus> {
       // Refused before the registry is called, so that a second Rollout fails at once.
       nextState("Rollout", await readHead(ctx));
-      const { image, ci, gates, ...first } = await pin(ctx, parts, request);
+      const { image, ci, gates, trace, ...first } = await pin(ctx, parts, request);
       requireCi(ci);
       const hindrances = await findHindrances(ctx, parts.promotions, { image, ...first });
       if (hindrances.length > 0) throw notPromoted(ctx.key, hindrances);
@@ -95,6 +101,7 @@ export function createPublicHandlers(parts: PublicParts) {
         ...(policy !== undefined && { policy }),
         ...(!isChecked && { unchecked: policy }),
         ...(ci !== undefined && { ci }),
+        ...(trace !== undefined && { trace }),
       });
       return statusOf(await waitForRuns(ctx, await awaitDecision(ctx, decision)));
     },
@@ -211,7 +218,9 @@ async function pin(
     const { prometheus, hasCounters = false } = fleet;
     requireGates(gates, { ...targets, hasCounters, hasPrometheus: prometheus !== undefined });
     const first = await promotions.before(ctx.key);
-    const pinned = { ...(await fleet.resolveImage(image, isOpen)), gates };
+    const trace = startTrace(ctx.request().headers.get("traceparent"));
+    const resolved = await fleet.resolveImage(image, isOpen);
+    const pinned = { ...resolved, gates, ...(trace !== undefined && { trace }) };
     if (first.length === 0) return pinned;
     const { after = [], lost = [] } = Object.groupBy(first, (name) =>
       fleets.names.includes(name) ? "after" : "lost",

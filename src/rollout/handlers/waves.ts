@@ -12,7 +12,7 @@ import type {
 import { targetsOf } from "#rollout/rules/outcome.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
 import { isRunning } from "#rollout/rules/transitions.ts";
-import { toResult } from "#rollout/run-result.ts";
+import { toResult } from "#rollout/services/run.ts";
 import {
   type Batch,
   inlineListLimit,

@@ -21,7 +21,6 @@ import {
   rolloutRuns,
   rolloutWatch,
 } from "#rollout/internal.ts";
-import { toResult } from "#rollout/run-result.ts";
 import {
   attach,
   type Cancelled,
@@ -174,4 +173,15 @@ function drain(
     attach(ctx, InvocationIdParser.fromString(id)).orTimeout(deployTimeoutMs + 60_000),
   );
   return RestatePromise.allSettled(ends);
+}
+
+/** Converts the status into the result of a rollout's run. */
+export function toResult(status: RolloutStatus): RunResult {
+  return { ...status, reverted: 0, not_reverted: [] };
+}
+
+/** And back. */
+export function statusOf(result: RunResult): RolloutStatus {
+  const { reverted: _r, not_reverted: _n, followedBy: _f, ...status } = result;
+  return status;
 }

@@ -28,6 +28,7 @@ function createContext(error: Error) {
     );
   const ctx = {
     key: "singleton",
+    request: () => ({ headers: new Map() }),
     get: async () => null,
     run: (_name: string, step: () => Promise<unknown>) => step(),
     client: () => named(() => Promise.reject(error)),

@@ -18,6 +18,7 @@ import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
 import { createReach } from "#kernel/reach.ts";
 import type { CiRun } from "#kernel/roles.ts";
+import { createTraceService } from "#kernel/trace-service.ts";
 import { createReadGate, createReadRuns } from "#monitor/results/gate.ts";
 import { type RolloutHandlerName, singletonKey } from "#rollout/contract.ts";
 import { rolloutReconciler } from "#rollout/desired/reconciler.ts";
@@ -71,6 +72,8 @@ type BenchOptions = {
   /** The settings that a check of a gate lacks; absent: none lacks any. */
   whyOff?: (check: string) => string[];
 };
+
+type Headers = Record<string, string>;
 
 const actorKey = Buffer.alloc(32, 7);
 
@@ -151,6 +154,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
       }),
       ...notices.services,
       testService,
+      createTraceService(),
       ...createRolloutServices({
         fleets: [...listings].map(([name, { list }]) => ({
           name,
@@ -204,7 +208,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
     path: string,
     body: unknown,
     actor?: string,
-    person: { accounts?: string[]; ciRun?: CiRun } = {},
+    { headers, ...person }: { accounts?: string[]; ciRun?: CiRun; headers?: Headers } = {},
   ): Promise<Answer> => {
     const text = JSON.stringify(body);
     const signed = { target: path.replace(/\/send$/, ""), body: text, ...person };
@@ -213,6 +217,7 @@ export async function startRolloutBench(options: BenchOptions = {}) {
       headers: {
         "content-type": "application/json",
         ...(actor !== undefined && signActor(actor, signed, actorKey)),
+        ...headers,
       },
       body: text,
     });
@@ -237,8 +242,8 @@ export async function startRolloutBench(options: BenchOptions = {}) {
       await listings.get(fleet)?.list();
       return (await post("Test/checkDrift", { fleet })).body as unknown as string;
     },
-    call: (handler: RolloutHandlerName, body: unknown = {}) =>
-      post(`${objectPath}/singleton/${handler}`, body),
+    call: (handler: RolloutHandlerName, body: unknown = {}, headers: Headers = {}) =>
+      post(`${objectPath}/singleton/${handler}`, body, undefined, { headers }),
     /** The same, of a fleet by its name. */
     callOf: (name: string, handler: RolloutHandlerName, body: unknown = {}) =>
       post(`${objectPath}/${name}/${handler}`, body),

@@ -16,6 +16,7 @@ import {
 } from "./events.ts";
 import { PinWatch, type ReadPinned } from "./pin-watch.ts";
 import { Slots } from "./slots.ts";
+import { BatchSpans } from "./spans.ts";
 
 /** The time after which results of quick deploys are recorded, unless the batch ends before or one has failed. */
 const recordAfterMs = 1_000;
@@ -53,6 +54,7 @@ async function runBatch(
     work.record();
     work.take(await work.nextEvent());
   }
+  work.spans.send();
   return { stopped: work.isStopped };
 }
 
@@ -84,6 +86,7 @@ class BatchWork {
   #isAsked = false;
   #isClosed = false;
   isStopped = false;
+  readonly spans: BatchSpans;
 
   constructor(
     ctx: Context,
@@ -92,6 +95,7 @@ class BatchWork {
   ) {
     this.#ctx = ctx;
     this.#run = run;
+    this.spans = new BatchSpans(ctx, run);
     this.#startDeploys = startDeploys;
     this.#stop = stopEvent(ctx);
     const deployOf = new Map(targets.map((target) => [target.id, deployIdOf(ctx, target)]));
@@ -226,6 +230,7 @@ class BatchWork {
     if (event.type === "pins read") this.#leaveOut(this.#pins.takeReading(event.pinned));
     if (event.type === "pins due") this.#pins.forget();
     if (event.type === "unordered") {
+      this.spans.add(event);
       // Its run has stopped: the sentinel was not ordered, and no other one will be.
       this.#inFlight.delete(event.index);
       this.isStopped = true;
@@ -256,6 +261,7 @@ class BatchWork {
 
   #takeDeployed(event: Extract<Event, { type: "deployed" }>): void {
     const { target, outcome, wasKilled } = event;
+    this.spans.add(event);
     this.#inFlight.delete(target.index);
     this.#unrecorded.push(outcome);
     if (outcome.ok) this.#slots.giveBack();

@@ -11,9 +11,11 @@ import {
   type StartDeploys,
   sentinelService,
 } from "#fleet/deploys/contract.ts";
+import type { Trace } from "#kernel/tracing.ts";
 import { keyOf, ofFleet } from "#rollout/fleets.ts";
 import type { BatchRun } from "#rollout/internal.ts";
 import type { DeployOutcome, Target } from "#rollout/rules/outcome.ts";
+import { type DeployedTarget, traceOfDeploy } from "./spans.ts";
 
 /** A sentinel that a pin holds back, and why. */
 export type Pinned = { id: string; reason: string };
@@ -23,8 +25,8 @@ type StartedDeploys = Awaited<ReturnType<StartDeploys>>;
 /** `pinned`: null: the pins could not be read. */
 export type Event =
   | ({ type: "begun"; targets: readonly Target[] } & StartedDeploys)
-  | { type: "deployed"; target: Target; outcome: DeployOutcome; wasKilled: boolean }
-  | { type: "unordered"; index: number }
+  | ({ type: "deployed"; outcome: DeployOutcome; wasKilled: boolean } & DeployedTarget)
+  | ({ type: "unordered"; index: number } & DeployedTarget)
   | { type: "recorded"; wasKilled: boolean }
   | { type: "ordered"; ids: readonly string[] }
   | { type: "pins read"; pinned: Pinned[] | null }
@@ -37,7 +39,7 @@ export function stopEvent(ctx: Context): RestatePromise<Event> {
   return RestatePromise.race([ctx.signal<null>("stop").map(toEvent), cancelled.map(toEvent)]);
 }
 
-type DeployRun = Pick<BatchRun, "run" | "fleet">;
+type DeployRun = Pick<BatchRun, "run" | "fleet" | "trace">;
 
 /** Begins deploys of a group, the first ones at least, in one entry of the journal. */
 export function start(
@@ -50,6 +52,7 @@ export function start(
     image: target.image,
     deployId: deployIdOf(ctx, target),
     ...runOf(run),
+    ...traceOf(ctx, target, run),
   }));
   return ctx
     .run("begin-deploys", () => startDeploys(orders, keyOf(run), atOnce))
@@ -63,6 +66,10 @@ function unknownStarts(targets: readonly Target[]): StartedDeploys {
 /** The same whenever this invocation is repeated, and another one's is different. */
 export function deployIdOf(ctx: Context, { index }: Target): string {
   return `${ctx.request().id}-${index}`;
+}
+
+function traceOf(ctx: Context, target: Target, { trace }: DeployRun): { trace?: Trace } {
+  return trace === undefined ? {} : { trace: traceOfDeploy(ctx, target, trace) };
 }
 
 function runOf({ run }: DeployRun): { run?: string } {
@@ -82,7 +89,10 @@ export function deploy(
   };
   return ctx
     .client(sentinelService, id)
-    .Deploy({ image, ...runOf(run), ...ofFleet(keyOf(run)), ...(begun && { begun }) })
+    .Deploy({
+      ...{ image, ...runOf(run), ...ofFleet(keyOf(run)), ...traceOf(ctx, target, run) },
+      ...(begun && { begun }),
+    })
     .map((result, failure) => toEvent(target, result, failure));
 }
 
@@ -93,9 +103,10 @@ export function toEvent(
   failure?: TerminalError,
 ): Event {
   const { index, id } = target;
-  if (result?.ordered === false) return { type: "unordered", index };
+  const span = result?.span;
+  if (result?.ordered === false) return { type: "unordered", index, target, span };
   const outcome = { index, id, ...outcomeOf(result, failure) };
-  return { type: "deployed", target, outcome, wasKilled: failure !== undefined };
+  return { type: "deployed", target, outcome, wasKilled: failure !== undefined, span };
 }
 
 function outcomeOf(

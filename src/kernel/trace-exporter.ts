@@ -1,0 +1,165 @@
+/** The exporter of spans by OTLP over HTTP, loaded only where a receiver is set. Reads the standard variables `OTEL_*`. */
+import {
+  type Attributes,
+  ROOT_CONTEXT,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from "@opentelemetry/api";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import {
+  defaultResource,
+  detectResources,
+  envDetector,
+  resourceFromAttributes,
+} from "@opentelemetry/resources";
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type ReadableSpan,
+  type Sampler,
+  SamplingDecision,
+  type SpanExporter,
+  TraceIdRatioBasedSampler,
+} from "@opentelemetry/sdk-trace";
+import type { Log } from "./log.ts";
+import { readVersion } from "./process.ts";
+import { type Exporter, type Span, setExporter } from "./tracing.ts";
+
+/** Less than the 5 s of the specification: what waits is lost with the process. */
+const delayMs = 1_000;
+
+/** Starts to export spans. Returns how it is stopped, which sends what waits. */
+export function exportTraces(environment: NodeJS.ProcessEnv, log: Log): () => Promise<void> {
+  const { stop, ...exporter } = createExporter(environment, log);
+  setExporter(exporter);
+  return () => {
+    setExporter(undefined);
+    return stop();
+  };
+}
+
+function createExporter(environment: NodeJS.ProcessEnv, log: Log) {
+  const sampler = samplerOf(environment, log);
+  const output = withReport(new OTLPTraceExporter(), log);
+  const queue = new BatchSpanProcessor({
+    exporter: output,
+    scheduledDelayMillis: Number(environment["OTEL_BSP_SCHEDULE_DELAY"]) || delayMs,
+    maxQueueSize: Number(environment["OTEL_BSP_MAX_QUEUE_SIZE"]) || undefined,
+    maxExportBatchSize: Number(environment["OTEL_BSP_MAX_EXPORT_BATCH_SIZE"]) || undefined,
+  } as ConstructorParameters<typeof BatchSpanProcessor>[0]);
+  const toReadable = createToReadable();
+  const exporter: Exporter & { stop: () => Promise<void> } = {
+    samples: (traceparent, hasParent) => isSampled(sampler, traceparent, hasParent),
+    add: (span) => queue.onEnd(toReadable(span)),
+    deliver: (spans) =>
+      new Promise((resolve) => {
+        output.export(spans.map(toReadable), ({ code }) => resolve(code === 0));
+      }),
+    stop: () => queue.shutdown().catch(() => {}),
+  };
+  return exporter;
+}
+
+/** Logs once that the receiver does not take spans, and once that it does again. */
+function withReport(exporter: SpanExporter, log: Log): SpanExporter {
+  let isAway = false;
+  return {
+    export: (spans, done) =>
+      exporter.export(spans, (result) => {
+        if (result.code !== 0 && !isAway) {
+          log.warn({ detail: result.error?.message }, "traces do not reach their receiver");
+        }
+        if (result.code === 0 && isAway) log.info("traces reach their receiver again");
+        isAway = result.code !== 0;
+        done(result);
+      }),
+    shutdown: () => exporter.shutdown(),
+  };
+}
+
+/** The samplers that the specification names. */
+const samplers: Record<string, (ratio: number) => Sampler> = {
+  always_on: () => new AlwaysOnSampler(),
+  always_off: () => new AlwaysOffSampler(),
+  traceidratio: (ratio) => new TraceIdRatioBasedSampler(ratio),
+  parentbased_always_on: () => new ParentBasedSampler({ root: new AlwaysOnSampler() }),
+  parentbased_always_off: () => new ParentBasedSampler({ root: new AlwaysOffSampler() }),
+  parentbased_traceidratio: (ratio) =>
+    new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),
+};
+
+function samplerOf(environment: NodeJS.ProcessEnv, log: Log): Sampler {
+  const { OTEL_TRACES_SAMPLER: name = "", OTEL_TRACES_SAMPLER_ARG: given = "" } = environment;
+  const create = samplers[name || "parentbased_always_on"];
+  const ratio = given === "" ? 1 : Number(given);
+  if (create !== undefined && ratio >= 0 && ratio <= 1) return create(ratio);
+  log.warn({ sampler: name, ratio: given }, "OTEL_TRACES_SAMPLER is not known: all is sampled");
+  return new ParentBasedSampler({ root: new AlwaysOnSampler() });
+}
+
+function isSampled(sampler: Sampler, traceparent: string, hasParent: boolean): boolean {
+  const { traceId, ...context } = toContext(traceparent);
+  const remote = { traceId, ...context, isRemote: true };
+  const parent = hasParent ? trace.setSpanContext(ROOT_CONTEXT, remote) : ROOT_CONTEXT;
+  const { decision } = sampler.shouldSample(parent, traceId, "", SpanKind.INTERNAL, {}, []);
+  return decision === SamplingDecision.RECORD_AND_SAMPLED;
+}
+
+function toContext(traceparent: string): SpanContext {
+  return {
+    traceId: traceparent.slice(3, 35),
+    spanId: traceparent.slice(36, 52),
+    traceFlags: Number.parseInt(traceparent.slice(53), 16) & TraceFlags.SAMPLED,
+  };
+}
+
+const kinds: Record<Span["kind"], SpanKind> = {
+  internal: SpanKind.INTERNAL,
+  server: SpanKind.SERVER,
+  client: SpanKind.CLIENT,
+  producer: SpanKind.PRODUCER,
+};
+
+const nothing = {
+  ...{ links: [], events: [], ended: true },
+  ...{ droppedAttributesCount: 0, droppedEventsCount: 0, droppedLinksCount: 0 },
+};
+
+/** The environment's names of the service come before ours. */
+function createToReadable(): (span: Span) => ReadableSpan {
+  const version = readVersion();
+  const own = { "service.name": "vedette", "service.version": version };
+  const resource = defaultResource()
+    .merge(resourceFromAttributes(own))
+    .merge(detectResources({ detectors: [envDetector] }));
+  const instrumentationScope = { name: "vedette", version };
+  return ({ name, kind, startMs, endMs, attributes, error, ...span }) => {
+    const context = toContext(span.trace);
+    return {
+      ...nothing,
+      ...{ name, kind: kinds[kind], resource, instrumentationScope },
+      spanContext: () => context,
+      ...(span.parent !== undefined && { parentSpanContext: toContext(span.parent) }),
+      startTime: toHrTime(startMs),
+      endTime: toHrTime(endMs),
+      duration: toHrTime(Math.max(0, endMs - startMs)),
+      status: { code: error === undefined ? SpanStatusCode.UNSET : SpanStatusCode.ERROR },
+      attributes: toAttributes(attributes, error),
+    };
+  };
+}
+
+function toAttributes(attributes: Span["attributes"], error: string | undefined): Attributes {
+  const known = Object.entries(attributes).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(error === undefined ? known : [...known, ["error.type", error]]);
+}
+
+function toHrTime(ms: number): [number, number] {
+  const seconds = Math.floor(ms / 1_000);
+  return [seconds, Math.round((ms - seconds * 1_000) * 1e6)];
+}

@@ -1,0 +1,187 @@
+/**
+ * Spans of OpenTelemetry. Off until there is an exporter (`src/kernel/trace-exporter.ts`): until then nothing of it is loaded, no
+ * trace is started, and so no span is made. A trace is the `traceparent` (W3C) of a span whose trace is sampled. Ids of
+ * durable spans are derived, so that a repeated step makes the same span again.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { createHash, randomBytes } from "node:crypto";
+
+/** The `traceparent` of a sampled span. */
+export type Trace = string;
+
+/** A value that is undefined is left out. */
+export type Attributes = Record<string, string | number | undefined>;
+
+export type SpanKind = "internal" | "server" | "client" | "producer";
+
+/** A span that has ended. Times are Unix ms. `error`: its `error.type`; absent: it went well. */
+export type Span = {
+  trace: Trace;
+  /** The span's parent; absent: it has none. */
+  parent?: Trace | undefined;
+  name: string;
+  kind: SpanKind;
+  startMs: number;
+  endMs: number;
+  attributes: Attributes;
+  error?: string | undefined;
+};
+
+export type Exporter = {
+  /** Decides if a new trace, or one with this parent, is recorded. */
+  samples: (trace: string, hasParent: boolean) => boolean;
+  /** Queues a span; dropped when too many wait. */
+  add: (span: Span) => void;
+  /** True once they have arrived. Never throws. */
+  deliver: (spans: readonly Span[]) => Promise<boolean>;
+};
+
+let exporter: Exporter | undefined;
+
+/** True if the standard variables name a receiver of traces. */
+export function isTracingWanted(environment: NodeJS.ProcessEnv): boolean {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint = "", OTEL_SDK_DISABLED: isDisabled } = environment;
+  return endpoint !== "" && isDisabled !== "true" && environment["OTEL_TRACES_EXPORTER"] !== "none";
+}
+
+/** Sends spans to this exporter from now on; undefined: traces are off. */
+export function setExporter(given: Exporter | undefined): void {
+  exporter = given;
+}
+
+/** Adds a span that may be lost with this process: one that no other span has as its parent. */
+export function addSpan(span: Span): void {
+  exporter?.add(span);
+}
+
+/** Delivers spans that others have as their parents. False: try again. True without an exporter: there is nowhere to. */
+export async function deliverSpans(spans: readonly Span[]): Promise<boolean> {
+  return exporter === undefined || (await exporter.deliver(spans));
+}
+
+const traceparent = /^00-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
+
+/** Starts a trace, or continues that of a caller's `traceparent`; undefined: traces are off, or this one is not sampled. */
+export function startTrace(header?: unknown): { trace: Trace; parent?: Trace } | undefined {
+  if (exporter === undefined) return undefined;
+  const parent = typeof header === "string" && traceparent.test(header) ? header : undefined;
+  const traceId = parent?.slice(3, 35) ?? randomBytes(16).toString("hex");
+  if (!exporter.samples(parent ?? `00-${traceId}-${traceId.slice(0, 16)}-01`, parent !== undefined))
+    return undefined;
+  const trace = `00-${traceId}-${randomBytes(8).toString("hex")}-01`;
+  return parent === undefined ? { trace } : { trace, parent };
+}
+
+/** The child of a span, by names that are the same whenever it is made again. */
+export function childOf(parent: Trace, ...names: (string | number)[]): Trace {
+  const hash = createHash("sha256").update([parent, ...names].join(" "));
+  return `${parent.slice(0, 36)}${hash.digest("hex").slice(0, 16)}-01`;
+}
+
+/** `isOver`: the work has ended, and what it left in the background is no part of it. */
+type Scope = { trace: Trace; isOver: boolean; requests: number };
+
+const scopes = new AsyncLocalStorage<Scope>();
+
+/** Does the work as a part of this span: its requests are children, its log lines have the ids. undefined: without. */
+export function inTrace<Result>(
+  trace: Trace | undefined,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (trace === undefined) return work();
+  const scope = { trace, isOver: false, requests: 0 };
+  return scopes.run(scope, work).finally(() => {
+    scope.isOver = true;
+  });
+}
+
+function currentScope(): Scope | undefined {
+  const scope = scopes.getStore();
+  return scope?.isOver === true ? undefined : scope;
+}
+
+/** The fields of a log line that is written within a trace. */
+export function traceFields(): { trace_id?: string; span_id?: string } {
+  const trace = currentScope()?.trace;
+  return trace === undefined ? {} : { trace_id: trace.slice(3, 35), span_id: trace.slice(36, 52) };
+}
+
+/** Unix ms with a fraction. */
+export function nowMs(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+/** A call to another system; one that has made HTTP requests is seen by those. */
+export async function traceCall<Result>(
+  call: { name: string; attributes: Attributes },
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const scope = currentScope();
+  if (scope === undefined) return work();
+  const { requests } = scope;
+  const startMs = nowMs();
+  let error: string | undefined;
+  try {
+    return await work();
+  } catch (thrown) {
+    error = typeOf(thrown);
+    throw thrown;
+  } finally {
+    if (scope.requests === requests) addChild(scope.trace, { ...call, startMs, error });
+  }
+}
+
+type Answer = { statusCode: number };
+
+/** A request within a trace: `send` gets the header for the other side. Neither path nor query is recorded, which may hold secrets. */
+export async function traceRequest<Result extends Answer>(
+  { address, method = "GET" }: { address: string | URL; method?: string | undefined },
+  send: (headers: { traceparent?: string }) => Promise<Result>,
+): Promise<Result> {
+  const scope = currentScope();
+  if (scope === undefined) return send({});
+  scope.requests++;
+  const startMs = nowMs();
+  const trace = newChild(scope.trace);
+  let status: number | undefined;
+  let error: string | undefined;
+  try {
+    const answer = await send({ traceparent: trace });
+    status = answer.statusCode;
+    if (status >= 400) error = String(status);
+    return answer;
+  } catch (thrown) {
+    error = typeOf(thrown);
+    throw thrown;
+  } finally {
+    const attributes = { ...attributesOf(address, method), "http.response.status_code": status };
+    addChild(scope.trace, { name: method, attributes, startMs, error, trace });
+  }
+}
+
+function newChild(parent: Trace): Trace {
+  return `${parent.slice(0, 36)}${randomBytes(8).toString("hex")}-01`;
+}
+
+function addChild(
+  parent: Trace,
+  span: Pick<Span, "name" | "attributes" | "startMs" | "error"> & { trace?: Trace },
+): void {
+  addSpan({ trace: newChild(parent), ...span, parent, kind: "client", endMs: nowMs() });
+}
+
+function attributesOf(address: string | URL, method: string): Attributes {
+  const { protocol, hostname, port, host } = new URL(address);
+  return {
+    "http.request.method": method,
+    "server.address": hostname,
+    "server.port": Number(port) || (protocol === "https:" ? 443 : 80),
+    "url.full": `${protocol}//${host}/REDACTED`,
+  };
+}
+
+/** The code of an error, or its class: never its words. */
+function typeOf(thrown: unknown): string {
+  const { code, name } = (thrown ?? {}) as { code?: unknown; name?: string };
+  return typeof code === "string" ? code : (name ?? "_OTHER");
+}
