@@ -170,6 +170,7 @@ async function attempt(step, { handler, body, key, signal }) {
         authorization: `Bearer ${token}`,
         "content-type": "application/json",
         "idempotency-key": key,
+        ...traceHeaders(process.env),
       },
       body: JSON.stringify(body),
       redirect: "manual",
@@ -213,6 +214,11 @@ async function tokenOf(step) {
 }
 
 /** Gets a token of this job from the runner, a new one each time, and exchanges it: it counts once. */
+/** The trace of the pipeline, if an earlier step has set it. */
+function traceHeaders({ TRACEPARENT: traceparent = "" }) {
+  return /^00-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/.test(traceparent) ? { traceparent } : {};
+}
+
 async function openSession({ url, token: job, audience }) {
   const address = new URL(job.url);
   address.searchParams.set("audience", audience);

@@ -18,7 +18,8 @@ export type NoticeOrder = {
   transition?: never;
 };
 
-export type Order = RoutedOrder | NoticeOrder;
+/** `trace`: the span of the event; of a notice, that has it itself. Absent: it is not traced. */
+export type Order = (RoutedOrder | NoticeOrder) & { trace?: Trace };
 
 /** null: the check notifies nobody. */
 export function routeOrder(order: AlertOrder): RoutedOrder | null {
@@ -43,7 +44,7 @@ export function eventIdOf(order: Order): string {
 
 /** The span of its message; undefined: it is not traced. */
 export function traceOf(order: Order): Trace | undefined {
-  return "notice" in order ? order.notice.trace : undefined;
+  return order.trace ?? ("notice" in order ? order.notice.trace : undefined);
 }
 
 /** The same for all notices of a rollout. */

@@ -8,12 +8,12 @@ import { inTime, unlessAborted } from "#kernel/async.ts";
 import type { Log } from "#kernel/log.ts";
 import { serviceAt } from "#kernel/reach.ts";
 import { createRegistry } from "#metrics/server.ts";
+import type { Role } from "./base.ts";
 import { type Base, createDeparture, startTracing } from "./base.ts";
 import { startMetrics } from "./metrics.ts";
 import { servicesOf } from "./own-services.ts";
 import type { Parts } from "./parts.ts";
 import { refuseSettings } from "./refusals.ts";
-import type { Role } from "./roles.ts";
 import { startServers } from "./servers.ts";
 import { createStops, type Stops } from "./stops.ts";
 

@@ -62,3 +62,7 @@ export async function startTracing(log: Log, stops: Pick<Stops, "add">): Promise
   const { exportTraces } = await import("#kernel/trace-exporter.ts");
   stops.add("traces", exportTraces(process.env, log), tracesLimitMs);
 }
+
+/** The roles of a process; on a laptop one process has all (docs/architecture.md, "The parts"). */
+export const roles = ["worker", "control", "api"] as const;
+export type Role = (typeof roles)[number];

@@ -22,13 +22,13 @@ import { requireFreePort } from "#kernel/server.ts";
 import { formatDuration } from "#kernel/time.ts";
 import { isPlainHttp, parseImageName } from "#registry/image-name.ts";
 import { oldListMs } from "#status/contract.ts";
+import { roles } from "./base.ts";
 import { databaseSettings } from "./data.ts";
 import { warnOf } from "./definitions.ts";
 import { type Fleet, fleetsOf, settingOf } from "./fleets.ts";
 import { findOff } from "./monitor-secrets.ts";
 import { servicesOf } from "./own-services.ts";
 import { refuseSettings } from "./refusals.ts";
-import { roles } from "./roles.ts";
 
 /** warning: off, or leads nowhere; unknown: it cannot be seen now. `next`: the command; of what is ok there is none. */
 export type Finding = {

@@ -3,6 +3,7 @@ import type { Dispatcher } from "undici";
 import { parseJson, readBody } from "#kernel/body.ts";
 import { request } from "#kernel/http.ts";
 import { ProblemError } from "#kernel/problem.ts";
+import { readTraceparent } from "#kernel/tracing.ts";
 
 type Body = Dispatcher.ResponseData["body"];
 
@@ -48,6 +49,12 @@ export type Question = {
 /** A little longer than control takes at most, so that the command shows its refusal. */
 const answerTimeoutMs = 40_000;
 
+/** The trace of the pipeline that has started the command, by the variable that OpenTelemetry names for it. */
+function traceHeaders({ TRACEPARENT }: NodeJS.ProcessEnv): { traceparent?: string } {
+  const traceparent = readTraceparent(TRACEPARENT);
+  return traceparent === undefined ? {} : { traceparent };
+}
+
 /** `body`: undefined if it is no JSON. Throws `ConnectionError` without an answer. */
 export async function ask(url: string, question: Question) {
   const { path, token, body, headers, timeoutMs = answerTimeoutMs, ...others } = question;
@@ -57,6 +64,7 @@ export async function ask(url: string, question: Question) {
       headers: {
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
         ...(body !== undefined && { "content-type": "application/json" }),
+        ...traceHeaders(process.env),
         ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),

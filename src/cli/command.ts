@@ -1,6 +1,6 @@
 /** The command line: its commands, and how errors are reported. */
 import { Argument, Command, CommanderError, Option } from "commander";
-import type { Role } from "#app/roles.ts";
+import type { Role } from "#app/base.ts";
 import { addAlertCommands } from "#cli/alerts/commands.ts";
 import { addCheckCommands, addMonitorCommands } from "#cli/checks/commands.ts";
 import { addCiCommands } from "#cli/ci/commands.ts";

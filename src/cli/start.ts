@@ -2,8 +2,8 @@
 import { flushCompileCache } from "node:module";
 import path from "node:path";
 import { type App, startApp } from "#app/app.ts";
+import { type Role, roles } from "#app/base.ts";
 import { consoleUrlOf } from "#app/console-links.ts";
-import { type Role, roles } from "#app/roles.ts";
 import { type Config, readConfig } from "#config.ts";
 import { ticketMinutes } from "#console/contract.ts";
 import type { Endpoints } from "#embedded/contract.ts";

@@ -19,6 +19,8 @@ type IngressCall = {
   reader: string;
   accounts?: readonly string[] | undefined;
   ciRun?: CiRun | undefined;
+  /** The caller's, by which the worker continues its trace. */
+  traceparent?: string | undefined;
   /** Attaches a repeated call to the first one; undefined for a call that only reads. */
   idempotencyKey: string | undefined;
   /** True if the answer may take hours. */
@@ -199,7 +201,7 @@ async function attemptCall(wanted: IngressCall, transport: Transport): Promise<A
 
 async function post(wanted: IngressCall, transport: Transport): Promise<IngressAnswer> {
   const { url, agent, limits, actorKey } = transport;
-  const { idempotencyKey, blocks, accounts, ciRun } = wanted;
+  const { idempotencyKey, blocks, accounts, ciRun, traceparent } = wanted;
   const body = JSON.stringify(wanted.body);
   const target = targetOfPath(wanted.path) ?? "";
   const timeoutMs = blocks ? limits.attemptMs : Math.min(limits.attemptMs, limits.timeoutMs);
@@ -210,6 +212,7 @@ async function post(wanted: IngressCall, transport: Transport): Promise<IngressA
       "content-type": "application/json",
       ...signActor(wanted.actor, { target, body, accounts, ciRun }, actorKey),
       ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
+      ...(traceparent !== undefined && { traceparent }),
     },
     body,
     headersTimeout: timeoutMs,

@@ -56,6 +56,7 @@ function createExporter(environment: NodeJS.ProcessEnv, log: Log) {
   const exporter: Exporter & { stop: () => Promise<void> } = {
     samples: (traceparent, hasParent) => isSampled(sampler, traceparent, hasParent),
     add: (span) => queue.onEnd(toReadable(span)),
+    flush: () => void queue.forceFlush().catch(() => {}),
     deliver: (spans) =>
       new Promise((resolve) => {
         output.export(spans.map(toReadable), ({ code }) => resolve(code === 0));

@@ -32,6 +32,8 @@ export type Exporter = {
   samples: (trace: string, hasParent: boolean) => boolean;
   /** Queues a span; dropped when too many wait. */
   add: (span: Span) => void;
+  /** Sends at once what waits. */
+  flush: () => void;
   /** True once they have arrived. Never throws. */
   deliver: (spans: readonly Span[]) => Promise<boolean>;
 };
@@ -49,9 +51,18 @@ export function setExporter(given: Exporter | undefined): void {
   exporter = given;
 }
 
+export function isTracing(): boolean {
+  return exporter !== undefined;
+}
+
 /** Adds a span that may be lost with this process: one that no other span has as its parent. */
 export function addSpan(span: Span): void {
   exporter?.add(span);
+}
+
+/** Sends at once what waits, so that a kill loses less of it. */
+export function flushSpans(): void {
+  exporter?.flush();
 }
 
 /** Delivers spans that others have as their parents. False: try again. True without an exporter: there is nowhere to. */
@@ -61,15 +72,28 @@ export async function deliverSpans(spans: readonly Span[]): Promise<boolean> {
 
 const traceparent = /^00-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
 
+/** The value of a header; undefined: it is none, or not a valid one. */
+export function readTraceparent(header: unknown): Trace | undefined {
+  return typeof header === "string" && traceparent.test(header) ? header : undefined;
+}
+
 /** Starts a trace, or continues that of a caller's `traceparent`; undefined: traces are off, or this one is not sampled. */
 export function startTrace(header?: unknown): { trace: Trace; parent?: Trace } | undefined {
   if (exporter === undefined) return undefined;
-  const parent = typeof header === "string" && traceparent.test(header) ? header : undefined;
+  const parent = readTraceparent(header);
   const traceId = parent?.slice(3, 35) ?? randomBytes(16).toString("hex");
   if (!exporter.samples(parent ?? `00-${traceId}-${traceId.slice(0, 16)}-01`, parent !== undefined))
     return undefined;
   const trace = `00-${traceId}-${randomBytes(8).toString("hex")}-01`;
   return parent === undefined ? { trace } : { trace, parent };
+}
+
+/** The trace of what has these names: the same in every process that records it; undefined: as of `startTrace`. */
+export function seedTrace(...names: (string | number)[]): Trace | undefined {
+  if (exporter === undefined) return undefined;
+  const hash = createHash("sha256").update(names.join(" ")).digest("hex");
+  const trace = `00-${hash.slice(0, 32)}-${hash.slice(32, 48)}-01`;
+  return exporter.samples(trace, false) ? trace : undefined;
 }
 
 /** The child of a span, by names that are the same whenever it is made again. */
@@ -89,10 +113,19 @@ export function inTrace<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   if (trace === undefined) return work();
-  const scope = { trace, isOver: false, requests: 0 };
-  return scopes.run(scope, work).finally(() => {
-    scope.isOver = true;
-  });
+  const { run, end } = openScope(trace);
+  return run(work).finally(end);
+}
+
+/** The same for work by callbacks: it is over with `end`. */
+export function openScope(trace: Trace) {
+  const scope: Scope = { trace, isOver: false, requests: 0 };
+  return {
+    run: <Result>(work: () => Result): Result => scopes.run(scope, work),
+    end: () => {
+      scope.isOver = true;
+    },
+  };
 }
 
 function currentScope(): Scope | undefined {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { type Role, roles } from "#app/base.ts";
 import { findUnshared } from "#app/refusals.ts";
-import { type Role, roles } from "#app/roles.ts";
 import { readConfig } from "#config.ts";
 
 const shared = {

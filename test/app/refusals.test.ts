@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { type Role, roles } from "#app/base.ts";
 import { refuseSettings } from "#app/refusals.ts";
-import { type Role, roles } from "#app/roles.ts";
 import { readConfig } from "#config.ts";
 import { generateIdentityKey, publicIdentityOf } from "#kernel/crypto.ts";
 import { tempDir } from "../support/temp-dir.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import { roles } from "#app/base.ts";
 import { locksOf } from "#app/data.ts";
-import { roles } from "#app/roles.ts";
 import { readConfig } from "#config.ts";
 
 const numbersOf = (

@@ -31,6 +31,7 @@ import {
 import { isWatched } from "./evaluate-heartbeat.ts";
 import type { Row } from "./row.ts";
 import { indexOf, lockDue, lockRows, saveRows } from "./rows.ts";
+import { recordSpans, traceOrders } from "./spans.ts";
 
 export type StateParts = EvaluateParts & {
   database: Database;
@@ -152,6 +153,7 @@ async function decideIn(parts: StateParts, asked: Asked) {
   });
   parts.count(done.written);
   parts.remember(done.rows);
+  recordSpans(done.effects);
   if (done.effects.orders.length + done.effects.goOn.length > 0) parts.wakeDelivery();
   for (const { check, scheduledAtMs } of done.effects.probes) parts.probe(check, scheduledAtMs);
   return done;
@@ -168,11 +170,12 @@ async function decideOnce(tx: Queries, parts: StateParts, { asked, timesMs }: At
   await saveRows(tx, outcomes);
   await saveWatches(tx, outcomes, known.pings);
   const written = await writeEffects(tx, effects);
-  await enqueue(tx, effects.orders);
+  const orders = traceOrders(effects);
+  await enqueue(tx, orders);
   if (effects.goOn.length > 0) await goOn(tx, effects.goOn);
   const byId = new Map(outcomes.map((outcome) => [outcome.id, outcome]));
   return {
-    effects,
+    effects: { ...effects, orders },
     written,
     answers: inputs.map((input) => answerTo(input, byId.get(input.id))),
     rows: outcomes.map(({ id, decided }) => ({ id, row: decided.row })),

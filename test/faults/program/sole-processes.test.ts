@@ -4,7 +4,7 @@ import path from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { type App, startApp } from "#app/app.ts";
-import type { Role } from "#app/roles.ts";
+import type { Role } from "#app/base.ts";
 import { readConfig } from "#config.ts";
 import { createLog } from "#kernel/log.ts";
 import { runVedette } from "../../support/program/command.ts";

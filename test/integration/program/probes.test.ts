@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { startApp } from "#app/app.ts";
-import type { Role } from "#app/roles.ts";
+import type { Role } from "#app/base.ts";
 import { readConfig } from "#config.ts";
 import { createLog } from "#kernel/log.ts";
 import { freePort } from "../../support/free-port.ts";
