@@ -12,7 +12,7 @@ export type Trace = string;
 /** A value that is undefined is left out. */
 export type Attributes = Record<string, string | number | undefined>;
 
-export type SpanKind = "internal" | "server" | "client" | "producer";
+type SpanKind = "internal" | "server" | "client" | "producer";
 
 /** A span that has ended. Times are Unix ms. `error`: its `error.type`; absent: it went well. */
 export type Span = {

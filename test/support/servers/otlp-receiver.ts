@@ -17,6 +17,7 @@ const Attributes = z
     Object.fromEntries(list.map(({ key, value }) => [key, Value.safeParse(value).data ?? value])),
   );
 
+/** As Unix ms. */
 const nanoseconds = z.coerce.bigint().transform((value) => Number(value / 1_000n) / 1_000);
 
 const Span = z.object({
