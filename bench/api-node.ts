@@ -19,6 +19,7 @@ import { createKeyRing } from "#api/keys/recoverable/key-ring.ts";
 import { startLimiter } from "#api/ratelimit/limiter/start-limiter.ts";
 import { openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
+import { isTracingWanted } from "#kernel/tracing.ts";
 import { createMetricsServer } from "#metrics/server.ts";
 
 const log = createLog({ level: "silent", format: "json" });
@@ -74,6 +75,10 @@ async function createReal(databaseUrl: string): Promise<FastifyInstance> {
 }
 
 const registry = new Registry();
+if (isTracingWanted(process.env)) {
+  const { exportTraces } = await import("#kernel/trace-exporter.ts");
+  exportTraces(process.env, log);
+}
 const app =
   process.env["BENCH_KIND"] === "floor"
     ? createFloor()

@@ -13,6 +13,7 @@ import { createFleetStore, type FleetStore } from "#fleet/store.ts";
 import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { ingressPath } from "#kernel/ingress.ts";
 import { createLog } from "#kernel/log.ts";
+import { createTraceService } from "#kernel/trace-service.ts";
 import { createRolloutServices } from "#rollout/services.ts";
 import { type EndpointSettings, serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
@@ -132,6 +133,7 @@ async function startServers(
       ...others,
       createSentinelService({ fleets, store }),
       ...notices.services,
+      createTraceService(),
       ...createRolloutServices({
         fleets: [
           {

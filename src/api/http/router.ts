@@ -71,8 +71,9 @@ async function checkKey(
   }
 }
 
-/** The most requests in a second, by thread, that are recorded: a span costs a quarter of a verification. */
-const mostTraced = 200;
+/** Of the requests of a second, by procedure and thread, the first ones are recorded and then each nth: a span costs more than a verification. */
+const allTraced = 10;
+const tracedOf = 50;
 
 /** Records a request as a span, which honours the caller's `traceparent`. No key, body or query is recorded. */
 function traced(path: string, start: StartAnswer): StartAnswer {
@@ -84,9 +85,10 @@ function traced(path: string, start: StartAnswer): StartAnswer {
     const startMs = nowMs();
     const now = Math.floor(startMs / 1_000);
     if (now !== second) [second, count] = [now, 0];
-    const begun = count < mostTraced ? startTrace(request.headers["traceparent"]) : undefined;
-    if (begun === undefined) return start(request, finish);
     count += 1;
+    const isOne = count <= allTraced || count % tracedOf === 0;
+    const begun = isOne ? startTrace(request.headers["traceparent"]) : undefined;
+    if (begun === undefined) return start(request, finish);
     const scope = openScope(begun.trace);
     scope.run(() =>
       start(request, (answer) => {
