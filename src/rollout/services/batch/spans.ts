@@ -9,9 +9,14 @@ import type { DeployOutcome, Target } from "#rollout/rules/outcome.ts";
 /** `span`: its start and end, Unix ms; absent: it is not traced. */
 export type DeployedTarget = { target: Target; span?: DeployResult["span"] };
 
+/** Derived once for each batch, which has many deploys. */
+const ofBatches = new WeakMap<Context, Trace>();
+
 /** The span of the batch, a child of this one. */
 function traceOfBatch(ctx: Context, trace: Trace): Trace {
-  return childOf(trace, ctx.request().id);
+  const known = ofBatches.get(ctx) ?? childOf(trace, ctx.request().id);
+  ofBatches.set(ctx, known);
+  return known;
 }
 
 /** `trace`: of which the batch is a part. */
