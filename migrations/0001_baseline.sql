@@ -417,10 +417,11 @@ CREATE TABLE key_permissions (
 
 CREATE INDEX key_permissions_by_permission ON key_permissions (permission_id);
 
--- Who did what, when, from where; written in the transaction of the change. Append only.
+-- Who did what, when, from where; written with the change. Append only: a row is changed once, when it is sealed.
 CREATE TABLE audit_log (
   id           text PRIMARY KEY,
-  workspace_id text NOT NULL REFERENCES workspaces,
+  -- Null: it concerns no workspace of the API.
+  workspace_id text REFERENCES workspaces,
   time         timestamptz NOT NULL DEFAULT now(),
   event        text NOT NULL,
   description  text NOT NULL,
@@ -430,12 +431,40 @@ CREATE TABLE audit_log (
   user_agent   text,
   request_id   text,
   targets      jsonb NOT NULL,
-  meta         jsonb
-);
+  meta         jsonb,
+  -- Its place in the chain, without gaps, in the order in which rows were committed; null: not sealed yet.
+  seq          bigint UNIQUE,
+  -- SHA-256 over the hash of the row before it and its own content.
+  hash         bytea
+) WITH (fillfactor = 70);
 
 CREATE INDEX audit_log_of_workspace ON audit_log (workspace_id, time);
 -- Read by time over all workspaces, newest first.
 CREATE INDEX audit_log_by_time ON audit_log (time, id);
+CREATE INDEX audit_log_unsealed ON audit_log (time, id) WHERE seq IS NULL;
+
+-- One row: the last place of the chain that was given, so that rows missing at its end are noticed.
+CREATE TABLE audit_head (
+  is_the_only_one boolean PRIMARY KEY DEFAULT true CHECK (is_the_only_one),
+  seq             bigint NOT NULL DEFAULT 0,
+  hash            bytea NOT NULL DEFAULT decode(repeat('00', 32), 'hex')
+);
+
+INSERT INTO audit_head DEFAULT VALUES;
+
+-- The last row that a channel has accepted.
+CREATE TABLE audit_deliveries (
+  channel text PRIMARY KEY,
+  seq     bigint NOT NULL
+);
+
+-- The operators and CI jobs that the settings let in at the last start of `control`, with a digest of what each may do.
+CREATE TABLE audit_grants (
+  kind   text NOT NULL,
+  name   text NOT NULL,
+  digest bytea NOT NULL,
+  PRIMARY KEY (kind, name)
+);
 
 -- Root keys live in a workspace of their own and act on the one in `for_workspace_id`.
 INSERT INTO workspaces (id, name) VALUES ('ws_operator', 'Operator'), ('ws_default', 'Default');

@@ -51,6 +51,7 @@ const mayImport: Record<string, readonly string[]> = {
   sentinel: ["kernel/"],
   worker: ["kernel/"],
   api: ["kernel/"],
+  audit: ["kernel/"],
   rollout: [
     "kernel/",
     "blame/contract.ts",

@@ -31,6 +31,13 @@ export const alertEventsConfig = {
       ),
     })
     .prefault({}),
+  audit: z
+    .strictObject({
+      keep_days: wholeNumber({ min: 0, max: 4_000, default: 0 }).describe(
+        "How long rows of the audit log are kept; 0: for ever",
+      ),
+    })
+    .prefault({}),
   alerts: z
     .strictObject({
       production: source(),

@@ -5,7 +5,6 @@ const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 /** The prefix of an id names its kind, as the wire contract has it. */
 const prefixes = {
   api: "api",
-  auditEvent: "log",
   identity: "id",
   key: "key",
   keySpace: "ks",

@@ -9,9 +9,11 @@ import { createIsKeyReused } from "#control/call-keys.ts";
 import type { CiJobs } from "#control/ci-trust/jobs.ts";
 import { createControl } from "#control/control.ts";
 import type { SignIn } from "#control/sign-in/sign-in.ts";
+import { recordGrants } from "#control/sign-in/trail.ts";
 import { defaultFleet } from "#fleet/contract.ts";
 import { createFleetOverview } from "#fleet/overview/reader.ts";
 import { createFleetReader } from "#fleet/reader.ts";
+import type { RecordAccess } from "#kernel/audit.ts";
 import { type Database, inSnapshot, type Queries } from "#kernel/database.ts";
 import { listening } from "#kernel/server.ts";
 import { nobodyOf } from "#monitor/results/list.ts";
@@ -45,6 +47,7 @@ type ControlParts = {
   tickets: Tickets;
   signIn: SignIn | undefined;
   ciJobs: CiJobs | undefined;
+  record: RecordAccess;
   links: ConsoleLinks;
   stops: Stops;
 };
@@ -58,6 +61,7 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
   const whyNobody = createWhyNobody(config);
   const members = createMemberReader(database);
   const findProofKeys = createProofKeysPage(database);
+  await recordGrants(database, config.control);
   const dir = await buildConsole();
   const doors = await parts.monitor.openDoors(stops);
   const control = createControl({
@@ -73,6 +77,7 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
     doors,
     signIn: parts.signIn,
     ciJobs: parts.ciJobs,
+    record: parts.record,
     isKeyReused: createIsKeyReused(database, log),
     askDatabase: () => database.query("SELECT 1"),
     findPublicPage: async (path) =>
@@ -81,6 +86,7 @@ export async function startControl(base: Base, parts: ControlParts): Promise<str
       logouts: parts.logouts,
       tickets: parts.tickets,
       log,
+      record: parts.record,
       dir,
       publicUrl,
       fleets,

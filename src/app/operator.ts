@@ -2,6 +2,8 @@
 import { userInfo } from "node:os";
 import { createOperator } from "#api/operator/operator.ts";
 import type { RootKeyRotation } from "#api/operator/root-keys.ts";
+import { type Place, type SealedRow, type Verdict, verify } from "#audit/chain.ts";
+import { createAuditReader, type ExportOrder, exportRows } from "#audit/log.ts";
 import { readConfig } from "#config.ts";
 import { loadCredentials } from "#embedded/credentials.ts";
 import { runningDatabaseUrl } from "#embedded/running.ts";
@@ -15,6 +17,10 @@ import { storeRotated } from "./own-keys.ts";
 export type OperatorSource = { config?: string | undefined; dataDir?: string | undefined };
 
 export type Operator = ReturnType<typeof createOperator> & {
+  audit: ReturnType<typeof createAuditReader> & {
+    verify: (known: Place | undefined) => Promise<Verdict>;
+    export: (order: ExportOrder) => AsyncGenerator<SealedRow>;
+  };
   /** Stores a rotated key in the data directory of this machine, if that has the old one. */
   storeRotated: (rotated: RootKeyRotation) => ReturnType<typeof storeRotated>;
   rotateProofKey: () => Promise<string>;
@@ -38,8 +44,13 @@ export async function withOperator<Result>(
     const actor = `operator:${userInfo().username}`;
     return await work({
       ...createOperator({ database, actor, encryptionKeys }),
+      audit: {
+        ...createAuditReader(database),
+        verify: (known) => verify(database, known),
+        export: (order) => exportRows(database, order),
+      },
       storeRotated: (rotated) => storeRotated(dataDir, rotated),
-      rotateProofKey: () => rotateProofKey(database),
+      rotateProofKey: () => rotateProofKey(database, actor),
     });
   } finally {
     await database.end();

@@ -1,4 +1,5 @@
 /** Registers a process's own keys at its start. */
+import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { hashKey } from "#api/cache/key-record.ts";
@@ -93,4 +94,22 @@ function logKeyState(keyState: OwnKeyState, { log }: Base): void {
     const advice = "set the same api.root_key at every process";
     log.warn({ keyId, advice }, "another process's root key is registered; this one's is not");
   }
+}
+
+const actorKeyName = "actor";
+
+/** Created by the first process that reads it, and the same for all processes of a database. */
+export async function readActorKey(database: Database): Promise<Uint8Array> {
+  await database.query(
+    "INSERT INTO shared_keys (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
+    [actorKeyName, randomBytes(32)],
+  );
+  const { rows } = await database.query<{ value: Buffer }>(
+    "SELECT value FROM shared_keys WHERE name = $1",
+    [actorKeyName],
+  );
+  const [row] = rows;
+  if (row === undefined)
+    throw new Error("the key that signs callers' names is not in the database");
+  return row.value;
 }

@@ -1,5 +1,5 @@
 /** Wires the program: its parts, the order of their start, and what each of them gets. */
-import { createHmac, randomBytes } from "node:crypto";
+import { createHmac } from "node:crypto";
 import { isEngineInstalled } from "#api/analytics/engine/is-installed.ts";
 import { recordStart } from "#blame/record-start.ts";
 import { type Config, isSecretPath } from "#config.ts";
@@ -10,9 +10,11 @@ import { createUsedTokens } from "#control/ci-trust/used-tokens.ts";
 import { createNames } from "#control/sign-in/names.ts";
 import { createProvider } from "#control/sign-in/provider.ts";
 import { createSignIn, type Logouts, type SignIn } from "#control/sign-in/sign-in.ts";
+import { createTrail } from "#control/sign-in/trail.ts";
 import { type CronJobName, cronJobs } from "#cron/contract.ts";
 import type { Endpoints } from "#embedded/contract.ts";
 import { withoutCredentials } from "#embedded/running.ts";
+import type { RecordAccess } from "#kernel/audit.ts";
 import { type Database, openDatabase } from "#kernel/database.ts";
 import { readVersion } from "#kernel/process.ts";
 import { createReach } from "#kernel/reach.ts";
@@ -31,7 +33,7 @@ import { createDefinitions, createReadDefinitions, readStartRequest } from "./de
 import type { Metrics } from "./metrics.ts";
 import { createMonitor } from "./monitor.ts";
 import { createWhyNobody } from "./monitor-secrets.ts";
-import { startCheckKey } from "./own-keys.ts";
+import { readActorKey, startCheckKey } from "./own-keys.ts";
 import { postgresServer } from "./own-services.ts";
 import { createResults } from "./results.ts";
 import { type Restate, type Servers, startRestateFront } from "./servers.ts";
@@ -169,10 +171,12 @@ async function startDurable(base: Base, wanted: Role[], parts: DurableParts) {
   parts.metrics.watch({ name: "restate", ask: () => requireHealth(restate.ingressUrl) });
   const actorKey = await readActorKey(parts.database);
   const logouts = createLogouts(parts.database, base.log);
-  const signIn = prepareSignIn(base, { ...parts, actorKey, logouts });
-  const ciJobs = prepareCiJobs(base, { ...parts, actorKey });
+  const { record, stop } = createTrail({ database: parts.database, log: base.log });
+  parts.stops.add("audit trail", stop);
+  const signIn = prepareSignIn(base, { ...parts, actorKey, logouts, record });
+  const ciJobs = prepareCiJobs(base, { ...parts, actorKey, record });
   const tickets = prepareTickets(base, { ...parts, actorKey });
-  const shared = { ...parts, ...restate, actorKey, logouts, tickets, signIn, ciJobs };
+  const shared = { ...parts, ...restate, actorKey, logouts, tickets, signIn, ciJobs, record };
   const { addresses, close } = await startRestateFront(base, shared);
   const worker = wanted.includes("worker") ? await startWorker(base, shared) : undefined;
   // Stopped before the worker, so that the worker can still answer calls in flight.
@@ -190,30 +194,17 @@ async function startDurable(base: Base, wanted: Role[], parts: DurableParts) {
   };
 }
 
-const name = "actor";
-
-/** Created by the first process that reads it, and the same for all processes of a database. */
-async function readActorKey(database: Database): Promise<Uint8Array> {
-  await database.query(
-    "INSERT INTO shared_keys (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
-    [name, randomBytes(32)],
-  );
-  const { rows } = await database.query<{ value: Buffer }>(
-    "SELECT value FROM shared_keys WHERE name = $1",
-    [name],
-  );
-  const [row] = rows;
-  if (row === undefined)
-    throw new Error("the key that signs callers' names is not in the database");
-  return row.value;
-}
-
-type SignInParts = { actorKey: Uint8Array; database: Database; logouts: Logouts };
+type SignInParts = {
+  actorKey: Uint8Array;
+  database: Database;
+  logouts: Logouts;
+  record: RecordAccess;
+};
 
 /** undefined: no provider is set. Does not ask the provider: `control` starts also while that is down. */
 function prepareSignIn(
   { config, credentials, log, services }: Base,
-  { actorKey, database, logouts }: SignInParts,
+  { actorKey, database, logouts, record }: SignInParts,
 ): SignIn | undefined {
   const { oidc, operators } = config.control;
   if (oidc.issuer === "") return undefined;
@@ -225,18 +216,19 @@ function prepareSignIn(
     secret: secretOf(actorKey, credentials.ingress_token),
     logouts,
     log,
+    record,
   });
 }
 
 /** undefined: no row trusts a job. Asks no issuer: `control` starts also while one is down. */
 function prepareCiJobs(
   { config, credentials, log, services }: Base,
-  { actorKey, database }: Pick<SignInParts, "actorKey" | "database">,
+  { actorKey, database, record }: Pick<SignInParts, "actorKey" | "database" | "record">,
 ): CiJobs | undefined {
   const { ci_trust: rows, public_url: publicUrl } = config.control;
   if (rows.length === 0) return undefined;
   return createCiJobs({
-    ...{ rows, publicUrl, log },
+    ...{ rows, publicUrl, log, record },
     issuers: createIssuers({ reach: createReach({ services }) }),
     used: createUsedTokens(database, log),
     secret: secretOf(actorKey, credentials.ingress_token),

@@ -2,6 +2,7 @@
 import path from "node:path";
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import { createEventStore } from "#alerts/store.ts";
+import { startSealing } from "#audit/chain.ts";
 import type { Config } from "#config.ts";
 import { keepCron, startCron } from "#cron/internal.ts";
 import type { Credentials } from "#embedded/contract.ts";
@@ -85,6 +86,7 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<Worke
   const { config, log, credentials } = base;
   const { adminUrl, database, results, stops } = parts;
   stops.add("results", results.startUpkeep().stop);
+  stops.add("audit log", startSealing(parts.ownDatabase, log, config.audit.keep_days).stop);
   const fleets = await startFleets(base, parts);
   const alerts = createAlerts(base, { ...parts, readActor: createReadActor(parts.actorKey) });
   const { host, port } = config.worker;

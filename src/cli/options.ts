@@ -180,6 +180,18 @@ export function parsePast(text: string): Date {
   );
 }
 
+/** The cursor of a line of an export, or a time as `parsePast` has it. */
+export function parseSince(text: string): number | Date {
+  return /^\d{1,15}$/.test(text) ? Number(text) : parsePast(text);
+}
+
+/** The end of the audit log as `audit verify` prints it. */
+export function parseHead(text: string): { cursor: number; hash: string } {
+  const [, cursor, hash] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text) ?? [];
+  if (cursor !== undefined && hash !== undefined) return { cursor: Number(cursor), hash };
+  throw new InvalidArgumentError('expected what "audit verify" has printed: <cursor>:<hash>.');
+}
+
 /** A port to listen on; it has to be known at the provider, so none is 0. */
 export function parsePort(text: string): number {
   const port = Number(text);

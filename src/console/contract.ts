@@ -59,6 +59,8 @@ type ConsoleCall = {
   path: string;
   body: unknown;
   by: Caller;
+  /** The address of the browser, for the audit log. */
+  remote?: string;
   /** Absent for a call that only reads. */
   idempotencyKey?: string;
   /** True if the answer may take hours. */

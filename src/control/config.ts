@@ -3,7 +3,7 @@ import { z } from "zod";
 import { Role, roles } from "#kernel/roles.ts";
 import { networkList, optionalUrl, port, secretText, textList } from "#kernel/setting.ts";
 import { CiTrustSetting, requireOwnRows } from "./ci-trust-config.ts";
-import { OperatorName } from "./contract.ts";
+import { lowerCaseName, OperatorName } from "./contract.ts";
 import { OidcSetting } from "./oidc-config.ts";
 
 const ofNothing = createHash("sha256").digest("hex");
@@ -113,13 +113,3 @@ export const controlConfig = {
     .superRefine(requireOwnRows)
     .prefault({}),
 };
-
-/**
- * The name of a claim as it is compared and recorded. Only ASCII letters are made lower-case: other letters
- * may become an ASCII one, such as the Kelvin sign, and with it somebody else's name. `sub` is as it is, because
- * its letters' case distinguishes people (OpenID Connect Core 1.0, 2).
- */
-export function lowerCaseName(name: string, claim: string): string {
-  if (claim === "sub") return name;
-  return name.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
-}

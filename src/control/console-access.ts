@@ -2,11 +2,18 @@
 import { createHmac } from "node:crypto";
 import type { ConsoleAccess, ProviderAccess } from "#console/contract.ts";
 import type { FleetOperators } from "#fleet/contract.ts";
+import type { RecordAccess } from "#kernel/audit.ts";
 import type { Log } from "#kernel/log.ts";
 import { isAllowed } from "#kernel/roles.ts";
 import type { Ingress } from "./ingress.ts";
-import { noSuchHandler, refuseForIngress, requireAccess, requireFleet } from "./refusal.ts";
-import { findRoute, roleOf, signedName } from "./routes.ts";
+import {
+  calledPath,
+  noSuchHandler,
+  refuseForIngress,
+  requireAccess,
+  requireFleet,
+} from "./refusal.ts";
+import { findRoute, isRecorded, roleOf, signedName } from "./routes.ts";
 import { type Identify, markedCallers, type Tokens } from "./token.ts";
 
 type Parts = {
@@ -18,7 +25,7 @@ type Parts = {
 };
 
 export function consoleAccess(
-  settings: Tokens & { fleets?: readonly FleetOperators[] },
+  settings: Tokens & { fleets?: readonly FleetOperators[]; record?: RecordAccess },
   { identify, ingress, log, provider }: Parts,
 ): ConsoleAccess {
   return {
@@ -30,12 +37,15 @@ export function consoleAccess(
       const route = findRoute(path);
       return route && { ...route, role: roleOf(route) };
     },
-    call: async ({ path, body, by, idempotencyKey, blocks = false, signal }) => {
+    call: async ({ path, body, by, idempotencyKey, blocks = false, signal, remote }) => {
       const route = findRoute(path);
       if (route === undefined) throw noSuchHandler();
       requireFleet(path, settings.fleets);
       if (!isAllowed(by, roleOf(route))) log.warn({ path, actor: by.actor }, "call not allowed");
       requireAccess(by, { route, path, fleets: settings.fleets });
+      if (isRecorded(route)) {
+        await settings.record?.({ event: "call", actor: by.actor, remote, what: calledPath(path) });
+      }
       const answer = await ingress.call({
         path,
         body,

@@ -4,6 +4,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import type { Registry } from "prom-client";
 import { type ConsolePlugin, consolePath, livePath } from "#console/contract.ts";
 import type { FleetOperators } from "#fleet/contract.ts";
+import type { RecordAccess } from "#kernel/audit.ts";
 import { faultLines } from "#kernel/faults.ts";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
@@ -31,9 +32,10 @@ import {
   requireAccess,
   requireFleet,
   safetyHeaders,
+  toAccess,
   unauthorized,
 } from "./refusal.ts";
-import { findRoute, isBlocking, isSend, type Route, signedName } from "./routes.ts";
+import { findRoute, isBlocking, isRecorded, isSend, type Route, signedName } from "./routes.ts";
 import { type Door, serveShortAnswers } from "./short-answers.ts";
 import { createSignInDoor } from "./sign-in/door.ts";
 import type { SignIn } from "./sign-in/sign-in.ts";
@@ -74,6 +76,8 @@ export type ControlSettings = {
   signIn?: SignIn | undefined;
   /** Jobs of CI that call without a secret; absent: none do. */
   ciJobs?: CiJobs | undefined;
+  /** Records calls before they are forwarded; absent: they are not recorded. */
+  record?: RecordAccess;
   /** The console, which authenticates people by a session of its own; absent: there is none. */
   console?: ConsolePlugin;
 };
@@ -134,7 +138,8 @@ export function createControl(settings: ControlSettings): FastifyInstance {
   });
   app.addHook("onResponse", async (request, reply) => {
     const remote = remoteOf(request.raw, trustedProxies);
-    recordCall(log, { ...toCall(request, reply), remote, actor: callers.of(request)?.actor });
+    const call = { ...toCall(request, reply), remote, actor: callers.of(request)?.actor };
+    recordCall(log, call, settings.record);
   });
   app.setErrorHandler((error, request, reply) => refuse(error, request, reply));
   readBodiesAsJson(app);
@@ -264,9 +269,10 @@ async function forward(request: FastifyRequest, reply: FastifyReply, parts: Forw
   const path = pathOf(request);
   // Before the first await: `close` is not emitted again for a caller that has disconnected already.
   const signal = signalOf(reply);
+  const body = readBody(request, route);
+  if (isRecorded(route)) await settings.record?.(toAccess(request, { ...settings, actor }));
   const answer = await ingress.call({
-    path,
-    body: readBody(request, route),
+    ...{ path, body },
     actor: signedName(parts, path),
     reader: actor,
     ...{ accounts, ciRun, traceparent: readTraceparent(request.headers["traceparent"]) },

@@ -12,6 +12,7 @@ import {
 } from "#fleet/contract.ts";
 import { targetOfPath } from "#kernel/actor.ts";
 import { clientOf, hopsOf } from "#kernel/address.ts";
+import type { AccessEvent, RecordAccess } from "#kernel/audit.ts";
 import type { Log } from "#kernel/log.ts";
 import { describeProblem, isUnavailable, ProblemError, toProblem } from "#kernel/problem.ts";
 import { type Caller, isAllowed, whyNotAllowed } from "#kernel/roles.ts";
@@ -34,17 +35,37 @@ export type Call = {
 };
 
 /** Writes and refused callers are logged by default; reads only at level debug. */
-export function recordCall(log: Log, call: Call): void {
+export function recordCall(log: Log, call: Call, record?: RecordAccess): void {
   const { requestId, status, isSent, remote, actor } = call;
   const path = loggedPath(call.path);
   const fields = { requestId, path, status, remote, ...(actor !== undefined && { actor }) };
   const durationMs = Math.round(call.durationMs);
   if (status === 401) log.warn(fields, "caller without a valid token");
-  else if (status === 403 && actor !== undefined) log.warn(fields, "call not allowed");
-  else if (!isSent) log.info({ ...fields, durationMs }, "caller went away");
+  else if (status === 403 && actor !== undefined) {
+    log.warn(fields, "call not allowed");
+    void record?.({
+      event: "call.refused",
+      actor,
+      remote,
+      requestId,
+      what: calledPath(call.path),
+    });
+  } else if (!isSent) log.info({ ...fields, durationMs }, "caller went away");
   else if (findRoute(path)?.isWrite === true) log.info({ ...fields, durationMs }, "call answered");
   else log.debug({ ...fields, durationMs }, "call answered");
 }
+
+/** Returns what the audit log has of a call: its body may have secrets, and the change records itself. */
+export function toAccess(
+  request: FastifyRequest,
+  { actor, trustedProxies = [] }: { actor: string; trustedProxies?: readonly string[] },
+): AccessEvent {
+  const remote = remoteOf(request.raw, trustedProxies);
+  return { event: "call", actor, remote, requestId: request.id, what: calledPath(pathOf(request)) };
+}
+
+/** `service/key/handler` of a path, for people. */
+export const calledPath = (path: string) => loggedPath(path).replace(/^\//, "");
 
 /** Anybody may send one of 16 kB. A ping URL contains its token, also when the URL is misspelt. */
 export const loggedPath = (path: string) => path.slice(0, 200).replace(/[\w-]{40,}/g, "***");

@@ -217,6 +217,11 @@ export function roleOf({ role, isWrite }: Route): Role {
   return role ?? (isWrite ? "operate" : "read");
 }
 
+/** True if calls of this row are recorded in the audit log: changes by operators, and not by the platforms of sentinels. */
+export function isRecorded({ isWrite, role }: Route): boolean {
+  return isWrite && role !== "notify";
+}
+
 /**
  * The name that signs a call. undefined: the handler of a plan leads whoever may only look to no registry of a private
  * network, and does not say which secrets are set.

@@ -1,4 +1,5 @@
 /** Tables of rows that operators add and remove: windows, pins and promotions. */
+import { actorOf, recordAudit } from "#kernel/audit.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 import { ProblemError } from "#kernel/problem.ts";
 
@@ -27,7 +28,7 @@ export type RowStore<Row> = {
   /** Adding the same one again changes nothing. Throws 409 for another one with this id, and for too many. */
   add: (row: Row, by: string) => Promise<Listed<Row>>;
   /** Removes this one; another that has its id by now stays. */
-  remove: (row: Listed<Row>) => Promise<void>;
+  remove: (row: Listed<Row>, how: { by: string; reason: string }) => Promise<void>;
   /** Returns the problem for an id that no row has. */
   unknown: (id: string) => ProblemError;
 };
@@ -41,6 +42,14 @@ export function createRowStore<Row extends FleetRow, Code extends string>(
   const insert = insertInto(table, Object.keys(columns));
   const refuse = (status: number, code: Code, detail: string) =>
     new ProblemError<Code>({ status, code, detail });
+
+  const auditOf = (verb: "add" | "remove", id: string, of: { by: string; meta: object }) => ({
+    event: `${word}.${verb}`,
+    description: `${verb === "add" ? "Added" : "Removed"} ${word} ${id}`,
+    actor: actorOf(of.by),
+    targets: [{ type: word, id }],
+    meta: { ...of.meta },
+  });
 
   const list = async (): Promise<Listed<Row>[]> => {
     const { rows } = await database.query(`SELECT * FROM ${table} ORDER BY id`);
@@ -63,7 +72,10 @@ export function createRowStore<Row extends FleetRow, Code extends string>(
         const others = rows.map(fromColumns);
         kind.check?.(others, row);
         const isFull = others.filter(({ fleet }) => fleet === row.fleet).length >= most;
-        if (!isFull) await transaction.query(insert, [...valuesOf(row), by]);
+        if (isFull) return;
+        const { rowCount } = await transaction.query(insert, [...valuesOf(row), by]);
+        if (rowCount === 1)
+          await recordAudit(transaction, [auditOf("add", row.id, { by, meta: row })]);
       });
       const known = await find(row.id);
       const whose = row.fleet === undefined ? "of every fleet" : `of the fleet ${row.fleet}`;
@@ -72,9 +84,13 @@ export function createRowStore<Row extends FleetRow, Code extends string>(
       if (JSON.stringify(valuesOf(known)) === JSON.stringify(valuesOf(row))) return known;
       throw refuse(409, codes.exists, `there is another ${word} ${row.id}: remove it first`);
     },
-    async remove({ id, added_at }) {
+    async remove({ id, added_at }, { by, reason }) {
       const remove = `DELETE FROM ${table} WHERE id = $1 AND date_trunc('milliseconds', added_at) = $2`;
-      await database.query(remove, [id, added_at]);
+      await inTransaction(database, async (transaction) => {
+        const { rowCount } = await transaction.query(remove, [id, added_at]);
+        if (rowCount !== 1) return;
+        await recordAudit(transaction, [auditOf("remove", id, { by, meta: { reason } })]);
+      });
     },
     unknown: (id) =>
       refuse(404, codes.unknown, `there is no ${word} ${id}; vedette ${word}s list shows them`),

@@ -1,9 +1,25 @@
 /** A change: its rows, its audit entries and its invalidations commit together or not at all. */
-import type { PoolClient } from "pg";
+import type { ClientBase, PoolClient } from "pg";
 import type { Invalidations, Stale } from "#api/cache/invalidation.ts";
 import type { Call } from "#api/procedure.ts";
+import { type AuditRecord, recordAudit } from "#kernel/audit.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
-import { type AuditEntry, audit } from "./audit.ts";
+
+type AuditEvent =
+  | `api.${"create" | "update" | "delete"}`
+  | "keyMigration.create"
+  | `key.${"create" | "update" | "delete" | "reroll" | "decrypt"}`
+  | `identity.${"create" | "update" | "delete"}`
+  | `ratelimit.${"create" | "update" | "delete" | "set_override" | "delete_override"}`
+  | `ratelimitNamespace.${"create" | "delete"}`
+  | `permission.${"create" | "delete"}`
+  | `workspace.${"create" | "update"}`
+  | `role.${"create" | "update" | "delete"}`
+  | `authorization.${"connect" | "disconnect"}_${"role_and_key" | "permission_and_key" | "role_and_permission"}`;
+
+export type AuditEntry = Pick<AuditRecord, "description" | "targets" | "meta"> & {
+  event: AuditEvent;
+};
 
 export type Change = {
   transaction: PoolClient;
@@ -52,10 +68,31 @@ async function makeOnce<Result>(
       record: (entry) => entries.push(entry),
       stale: (...tags) => stale.push(...tags),
     });
-    await audit(transaction, call, entries);
+    await recordAudit(
+      transaction,
+      entries.map((entry) => ({ ...entry, ...originOf(call) })),
+    );
     await invalidations.announce(transaction, stale);
     return done;
   });
   invalidations.apply(stale);
   return result;
+}
+
+function originOf({ workspaceId, actor, remoteIp, userAgent, requestId }: Call) {
+  const type = "key" as const;
+  return { workspaceId, actor: { type, id: actor.id }, remoteIp, userAgent, requestId };
+}
+
+/** Writes entries about actions of the program itself, each in the workspace that it concerns. */
+export function auditSystem(
+  transaction: ClientBase,
+  actorId: string,
+  entries: readonly (AuditEntry & { workspaceId: string })[],
+): Promise<void> {
+  const actor = { type: "system" as const, id: actorId };
+  return recordAudit(
+    transaction,
+    entries.map((entry) => ({ ...entry, actor })),
+  );
 }

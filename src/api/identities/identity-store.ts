@@ -1,7 +1,6 @@
 import type { ClientBase, Pool } from "pg";
 import { anyOf, type Requirement, tuple } from "#api/access/grants.ts";
-import type { AuditEntry } from "#api/changes/audit.ts";
-import type { Change, MakeChange } from "#api/changes/change.ts";
+import type { AuditEntry, Change, MakeChange } from "#api/changes/change.ts";
 import { ApiError } from "#api/error.ts";
 import { newId } from "#api/ids.ts";
 import type { Call } from "#api/procedure.ts";

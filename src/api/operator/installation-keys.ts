@@ -8,7 +8,7 @@ import {
 } from "#api/access/root-key.ts";
 import { announce } from "#api/cache/invalidation.ts";
 import { hashKey } from "#api/cache/key-record.ts";
-import { auditSystem } from "#api/changes/audit.ts";
+import { auditSystem } from "#api/changes/change.ts";
 import { newId } from "#api/ids.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 import { invariant } from "#kernel/problem.ts";

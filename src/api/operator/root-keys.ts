@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { PoolClient } from "pg";
 import { insertRootKey, type Origin, type RootKey, replaceRootKey } from "#api/access/root-key.ts";
 import { announce } from "#api/cache/invalidation.ts";
-import { auditSystem } from "#api/changes/audit.ts";
+import { auditSystem } from "#api/changes/change.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 import { secretPrefixes } from "#kernel/log.ts";
 import { invariant } from "#kernel/problem.ts";

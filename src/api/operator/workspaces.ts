@@ -1,6 +1,6 @@
 /** Administration of workspaces, directly in the database: the contract has no procedure for it. */
 import { announce } from "#api/cache/invalidation.ts";
-import { auditSystem } from "#api/changes/audit.ts";
+import { auditSystem } from "#api/changes/change.ts";
 import { newId } from "#api/ids.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 

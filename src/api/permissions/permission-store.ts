@@ -1,8 +1,7 @@
 import type { ClientBase, Pool } from "pg";
 import { z } from "zod";
 import type { Stale } from "#api/cache/invalidation.ts";
-import type { AuditEntry } from "#api/changes/audit.ts";
-import type { Change, MakeChange } from "#api/changes/change.ts";
+import type { AuditEntry, Change, MakeChange } from "#api/changes/change.ts";
 import { ApiError, invalidInput } from "#api/error.ts";
 import {
   aboutCursor,

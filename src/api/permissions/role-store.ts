@@ -1,6 +1,5 @@
 import type { ClientBase, Pool } from "pg";
-import type { AuditEntry } from "#api/changes/audit.ts";
-import type { Change } from "#api/changes/change.ts";
+import type { AuditEntry, Change } from "#api/changes/change.ts";
 import { ApiError } from "#api/error.ts";
 import type { Call } from "#api/procedure.ts";
 import type { RoleResponse } from "#api/schemas/resources.ts";

@@ -1,7 +1,7 @@
 /** Refills the credits of keys, some hundred in a transaction. */
 import type { PoolClient } from "pg";
 import { announce, type Stale } from "#api/cache/invalidation.ts";
-import { auditSystem } from "#api/changes/audit.ts";
+import { auditSystem } from "#api/changes/change.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 import { aheadInSql } from "#kernel/time.ts";
 

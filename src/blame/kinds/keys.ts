@@ -10,7 +10,7 @@ export const keys: KindOfChange = {
   sql: `
     WITH newest AS (
       SELECT event, time, actor_id, targets FROM audit_log
-      WHERE time BETWEEN $1 AND $2 ORDER BY time DESC, id DESC LIMIT ${mostEntries}
+      WHERE time BETWEEN $1 AND $2 AND workspace_id IS NOT NULL ORDER BY time DESC, id DESC LIMIT ${mostEntries}
     ), own AS (
       SELECT jsonb_build_array(jsonb_build_object('id', id)) AS target FROM (
         SELECT id FROM keys WHERE hash = ANY ($3)

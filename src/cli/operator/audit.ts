@@ -1,7 +1,9 @@
-import { withOperator } from "#app/operator.ts";
+import { once } from "node:events";
+import { type Operator, withOperator } from "#app/operator.ts";
 import type { DatabaseOptions } from "#cli/options.ts";
 import { complain, print, printJson } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
+import { escapeJson } from "#kernel/text.ts";
 import { formatUtc } from "#kernel/time.ts";
 
 export type AuditOptions = DatabaseOptions & {
@@ -26,12 +28,60 @@ export async function listAudit(options: AuditOptions): Promise<number> {
   }
   const table = createTable(["time", "workspace", "event", "by", "from", "what"]);
   for (const entry of page.entries) {
-    const { time, workspaceId: of, remoteIp } = entry;
+    const { time, remoteIp } = entry;
+    const of = entry.workspaceId ?? "";
     const [by, from, what] = [entry.actorId, remoteIp ?? "", entry.description].map(plain);
     table.push([formatUtc(time), of, entry.event, by, from, what]);
   }
   print(String(table));
   if (page.cursor !== undefined) complain(`more: --cursor ${page.cursor}`);
+  return 0;
+}
+
+type Verdict = Awaited<ReturnType<Operator["audit"]["verify"]>>;
+type VerifyOptions = DatabaseOptions & { head?: { cursor: number; hash: string } };
+
+/** Exits with 2 when a row was changed or is missing. */
+export async function verifyAudit({ head, ...options }: VerifyOptions): Promise<number> {
+  const verdict = await withOperator(options, ({ audit }) => audit.verify(head));
+  if (options.json) printJson(verdict);
+  else print(describeVerdict(verdict));
+  return verdict.state === "intact" ? 0 : 2;
+}
+
+function describeVerdict(verdict: Verdict): string {
+  if (verdict.state === "changed") {
+    const { cursor, id, time } = verdict;
+    return `row ${cursor} (${id}, ${time}) was changed, or the one before it was replaced`;
+  }
+  if (verdict.state === "missing") {
+    const { cursor, through } = verdict;
+    return cursor === through
+      ? `row ${cursor} is missing`
+      : `rows ${cursor} to ${through} are missing`;
+  }
+  const { rows, first, head } = verdict;
+  const removed =
+    first === null || first === 1 ? "" : `, from row ${first}: the older ones were removed`;
+  return `intact: ${rows} rows${removed}\nhead: ${head.cursor}:${head.hash}`;
+}
+
+type ExportOptions = DatabaseOptions & { since?: number | Date; follow?: true };
+
+/** Writes a row to a line. A reader that is killed goes on after the cursor of its last whole line. */
+export async function exportAudit(options: ExportOptions): Promise<number> {
+  const { since, follow = false } = options;
+  const ended = new AbortController();
+  const { stdout } = process;
+  stdout.once("error", () => ended.abort());
+  const onAway = (error: Error) => complain(`waiting for the database: ${error.message}`);
+  const { signal } = ended;
+  await withOperator(options, async ({ audit }) => {
+    for await (const row of audit.export({ since, follow, signal, onAway })) {
+      const line = `${escapeJson(JSON.stringify(row))}\n`;
+      if (!stdout.write(line)) await once(stdout, "drain", { signal }).catch(() => {});
+    }
+  });
   return 0;
 }
 

@@ -7,8 +7,10 @@ import {
   parseCount,
   parseExpiry,
   parseGrace,
+  parseHead,
   parsePast,
   parsePermissions,
+  parseSince,
   parseSwitch,
   wholeNumber,
 } from "#cli/options.ts";
@@ -86,6 +88,15 @@ function addAuditCommands(program: Command, exit: Exit): void {
     .option("--limit <count>", "most entries to list, up to 1000", wholeNumber(1, 1_000), 50)
     .option("--cursor <cursor>", "show the next page: the cursor that the last page printed")
     .action(load(exit, async () => (await import("./audit.ts")).listAudit));
+  withDatabase(audit.command("verify"))
+    .description("check that no row was changed or removed; exits with 2 and names the first one")
+    .option("--head <cursor:hash>", "a head that verify has printed before", parseHead)
+    .action(load(exit, async () => (await import("./audit.ts")).verifyAudit));
+  withDatabase(audit.command("export"))
+    .description("write the audit log as JSON lines, the oldest row first")
+    .option("--since <cursor>", "after the cursor of a line, or from a time or span on", parseSince)
+    .option("--follow", "wait for further rows")
+    .action(load(exit, async () => (await import("./audit.ts")).exportAudit));
 }
 
 function addApiCommands(program: Command, exit: Exit): void {

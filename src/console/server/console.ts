@@ -8,6 +8,7 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import { z } from "zod";
 import { type ConsoleAccess, type ConsolePlugin, SeenState } from "#console/contract.ts";
 import type { FleetOperators } from "#fleet/contract.ts";
+import type { RecordAccess } from "#kernel/audit.ts";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { Caller } from "#kernel/roles.ts";
@@ -30,6 +31,8 @@ export type ConsoleParts = ViewSources & {
   logouts: Logouts;
   tickets: Tickets;
   log: Log;
+  /** Absent: sign-ins are not recorded. */
+  record?: RecordAccess;
   dir: string;
   /** The address that browsers use; empty: the one in their request. */
   publicUrl: string;
@@ -135,10 +138,10 @@ export function serveCalls(app: FastifyInstance, parts: Parts): void {
     const [, service, fleet = ""] = path.split("/");
     if (isWrite && service === rolloutServiceName) {
       const { expect, ...body } = parseBody(WithExpectation, request.body);
-      const call = { path, body: parseBody(input, body), by, blocks };
+      const call = { path, body: parseBody(input, body), by, blocks, remote: request.ip };
       return order(parts, { call, fleet, seen: expect });
     }
-    const call = { path, body: parseBody(input, request.body), by, blocks };
+    const call = { path, body: parseBody(input, request.body), by, blocks, remote: request.ip };
     if (!isWrite) return answerPolled({ request, reply }, await access.call(call));
     log.info({ actor: by.actor, path }, "ordered from the console");
     return access.call({ ...call, idempotencyKey: newKey() });
@@ -160,7 +163,7 @@ async function readStatus(
 const WithExpectation = z.looseObject({ expect: SeenState });
 
 type Order = {
-  call: { path: string; body: unknown; by: Caller; blocks: boolean };
+  call: { path: string; body: unknown; by: Caller; blocks: boolean; remote: string };
   fleet: string;
   seen: SeenState;
 };

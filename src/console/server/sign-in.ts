@@ -12,6 +12,7 @@ import {
 } from "#console/contract.ts";
 import { type FleetOperators, isOperatorOf } from "#fleet/contract.ts";
 import { sharedActor } from "#kernel/actor.ts";
+import type { RecordAccess } from "#kernel/audit.ts";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { type Caller, isAllowed } from "#kernel/roles.ts";
@@ -23,6 +24,8 @@ type Parts = {
   access: ConsoleAccess;
   guard: Guard;
   log: Log;
+  /** Absent: nothing is recorded. */
+  record?: RecordAccess | undefined;
   isSecure: boolean;
   fleets: readonly FleetOperators[];
 };
@@ -38,6 +41,7 @@ export function serveSignIn(app: FastifyInstance, parts: Parts & { logouts: Logo
     if (caller === undefined) {
       if (attempts.fail(request.ip, token, Date.now())) throw tooMany("tokens");
       log.warn({ remote: request.ip }, "sign-in refused");
+      await parts.record?.({ event: "session.refused", remote: request.ip, what: "token" });
       throw wrongToken();
     }
     if (!isAllowed(caller, "read")) throw notForPeople(caller);
@@ -52,7 +56,9 @@ export function serveSignIn(app: FastifyInstance, parts: Parts & { logouts: Logo
   app.delete("/api/session", async (request, reply) => {
     const session = await guard.requireWriter(request);
     await logouts.add(session);
-    log.info({ actor: session.actor }, "signed out");
+    const { actor } = session;
+    log.info({ actor }, "signed out");
+    await parts.record?.({ event: "session.end", actor, remote: request.ip, what: "console" });
     reply.header("set-cookie", writeCookie("", { isSecure }));
     return reply.code(204).send();
   });
@@ -75,6 +81,7 @@ export function serveTicketSignIn(app: FastifyInstance, parts: TicketParts): voi
     if (!isValid || caller === undefined) {
       if (attempts.fail(request.ip, ticket, Date.now())) throw tooMany("attempts");
       log.warn({ remote: request.ip, how: "ticket" }, "sign-in refused");
+      await parts.record?.({ event: "session.refused", remote: request.ip, what: "ticket" });
       throw wrongTicket();
     }
     return openSession(parts, caller, { how: "ticket", request, reply });
@@ -93,7 +100,9 @@ export function serveTicketSignIn(app: FastifyInstance, parts: TicketParts): voi
     if (caller.actor !== sharedActor) return { ...plain, provider: null };
     const ticket = await tickets.issue();
     if (ticket === undefined) throw unanswered();
-    log.info({ actor: caller.actor, remote: request.ip }, "console link issued");
+    const { actor } = caller;
+    log.info({ actor, remote: request.ip }, "console link issued");
+    await parts.record?.({ event: "call", actor, remote: request.ip, what: "console link" });
     return { ...plain, ticket, provider: null };
   });
 }
@@ -101,12 +110,17 @@ export function serveTicketSignIn(app: FastifyInstance, parts: TicketParts): voi
 type Exchange = { how: "token" | "ticket"; request: FastifyRequest; reply: FastifyReply };
 
 /** Sets the cookie, and logs who has signed in, and how. */
-function openSession(parts: Parts, caller: Caller, { how, request, reply }: Exchange): Session {
+async function openSession(
+  parts: Parts,
+  caller: Caller,
+  { how, request, reply }: Exchange,
+): Promise<Session> {
   const { access, log, isSecure } = parts;
   const { actor } = caller;
   const mark = access.callers.get(actor)?.mark ?? "";
   const session = createSession(actor, { mark, nowMs: Date.now() });
   log.info({ actor, remote: request.ip, how }, "signed in");
+  await parts.record?.({ event: "session.start", actor, remote: request.ip, what: how });
   const { endsAtMs } = session;
   const cookie = writeCookie(seal(session, access.sessionKey), { isSecure, endsAtMs });
   reply.header("set-cookie", cookie);

@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { TrustRow } from "#control/ci-trust-config.ts";
 import { createLimit, networkOf } from "#control/sign-in/core.ts";
 import { ProviderTrouble } from "#control/sign-in/refusals.ts";
+import type { RecordAccess } from "#kernel/audit.ts";
 import { createSealer } from "#kernel/crypto.ts";
 import { type Log, secretPrefixes } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
@@ -31,6 +32,8 @@ export type CiParts = {
   /** The same in every process; who has it can make sessions. */
   secret: Uint8Array;
   log: Log;
+  /** Absent: nothing is recorded. */
+  record?: RecordAccess | undefined;
   nowMs?: () => number;
 };
 
@@ -49,7 +52,7 @@ const longestMs = 3_600_000;
 const mostExchanges = 120;
 
 export function createCiJobs(parts: CiParts): CiJobs {
-  const { rows, secret, log, nowMs = Date.now } = parts;
+  const { rows, secret, log, record, nowMs = Date.now } = parts;
   const sealer = createSealer(Session, { secret, purpose: "session of a CI job" });
   const limit = createLimit(mostExchanges);
   const admit = createAdmit(parts);
@@ -63,11 +66,14 @@ export function createCiJobs(parts: CiParts): CiJobs {
         const session = { name: row.name, mark: markOf(row), accounts, run, endsAtMs };
         const { actor, roles } = callerOf(row, session);
         log.info({ actor, ...run, remote }, "ci job admitted");
+        await record?.({ event: "session.start", actor, remote, what: "ci", meta: { ...run } });
         return { token: `${prefix}${sealer.seal(session, endsAtMs)}`, actor, roles, endsAtMs };
       } catch (error) {
         const problem = toProblem(error);
         if (problem === undefined) throw error;
-        log.warn({ code: problem.code, detail: problem.message, remote }, "ci job refused");
+        const { code, message: detail } = problem;
+        log.warn({ code, detail, remote }, "ci job refused");
+        await record?.({ event: "session.refused", remote, what: "ci", meta: { code, detail } });
         throw problem;
       }
     },

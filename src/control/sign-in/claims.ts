@@ -1,7 +1,6 @@
 /** Derives a person's name and roles from the claims of the identity provider. */
 import type { Operator } from "#control/config.ts";
-import { lowerCaseName } from "#control/config.ts";
-import { OperatorName } from "#control/contract.ts";
+import { lowerCaseName, OperatorName } from "#control/contract.ts";
 import type { OidcSettings } from "#control/oidc-config.ts";
 import { parseJsonPath, valueAt } from "#kernel/json-path.ts";
 import { type Caller, roles as everyRole, type Role } from "#kernel/roles.ts";

@@ -3,6 +3,7 @@ import { isIPv6 } from "node:net";
 import { LRUCache } from "lru-cache";
 import type { Operator } from "#control/config.ts";
 import type { OidcSettings } from "#control/oidc-config.ts";
+import type { RecordAccess } from "#kernel/audit.ts";
 import type { Log } from "#kernel/log.ts";
 import { isAllowed } from "#kernel/roles.ts";
 import { cleanText, isClean } from "#kernel/text.ts";
@@ -28,6 +29,8 @@ export type CoreParts = {
   /** The same in every process; who has it can make sessions. */
   secret: Uint8Array;
   log: Log;
+  /** Absent: nothing is recorded. */
+  record?: RecordAccess | undefined;
   nowMs?: () => number;
 };
 
@@ -36,6 +39,7 @@ export type Core = {
   provider: Provider;
   secret: Uint8Array;
   log: Log;
+  record: RecordAccess;
   nowMs: () => number;
   people: People;
   /** Throws 429 for too many. `key`: what is counted, when it is not the address. */
@@ -49,7 +53,7 @@ export type Core = {
 };
 
 export function createCore(parts: CoreParts): Core {
-  const { provider, secret, log, nowMs = Date.now } = parts;
+  const { provider, secret, log, record = async () => {}, nowMs = Date.now } = parts;
   const people = createPeople(parts);
   const recognize = createRecognize({ ...parts, issuer: parts.oidc.issuer });
 
@@ -69,6 +73,7 @@ export function createCore(parts: CoreParts): Core {
     provider,
     secret,
     log,
+    record,
     nowMs,
     people,
     requireWithin,
@@ -84,13 +89,17 @@ export function createCore(parts: CoreParts): Core {
       if ("refusal" in recognized) {
         const { code, name } = recognized.refusal;
         log.warn({ ...by, code, ...(name !== undefined && { name }) }, "sign-in refused");
+        await record({ event: "session.refused", actor: name, remote, what: how, meta: { code } });
         throw refuseClaims(recognized.refusal);
       }
       const session = people.start(
         { ...recognized.caller, subject: String(claims["sub"]) },
         nowMs(),
       );
-      log.info({ actor: session.actor, ...by }, "signed in");
+      const { actor } = session;
+      log.info({ actor, ...by }, "signed in");
+      const meta = { subject: by.subject, roles: session.roles };
+      await record({ event: "session.start", actor, remote, what: how, meta });
       return session;
     },
   };

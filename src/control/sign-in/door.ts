@@ -121,6 +121,8 @@ function serveSession(app: FastifyInstance, { signIn, identify, findJob }: Sessi
     await signIn.logouts.add(found.session);
     const { actor } = found.session;
     signIn.core.log.info({ actor, remote: request.ip, how: "command line" }, "signed out");
+    const what = "command line";
+    await signIn.core.record({ event: "session.end", actor, remote: request.ip, what });
     return reply.code(204).send();
   });
 }

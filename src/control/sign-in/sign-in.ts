@@ -1,6 +1,6 @@
 /** Signing in at the identity provider: in the console's page, on the command line, and by a code. */
 import type { ProviderAccess } from "#console/contract.ts";
-import { lowerCaseName } from "#control/config.ts";
+import { lowerCaseName } from "#control/contract.ts";
 import { unknownAccount } from "#kernel/actor.ts";
 import { inTime } from "#kernel/async.ts";
 import type { Caller } from "#kernel/roles.ts";

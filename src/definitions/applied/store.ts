@@ -7,6 +7,8 @@ import {
   sectionNames,
   sections,
 } from "#definitions/rows/contract.ts";
+import { isChange } from "#definitions/rules/plan.ts";
+import { type AuditRecord, actorOf, recordAudit } from "#kernel/audit.ts";
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
@@ -47,9 +49,27 @@ export function createDefinitionStore(database: Database, log: Log) {
       const values = [revision, applyId, source, appliedBy, JSON.stringify(set)];
       await database.query(insert, [...values, JSON.stringify(changes)]).catch(refuseData);
       const { rows } = await database.query(selectApplyId, [revision]);
+      const isOurs = rows[0]?.apply_id === applyId;
+      if (isOurs) await recordAudit(database, [toAudit(next)]);
       await database.query(dropOld, [revision - keptRevisions]);
-      return rows[0]?.apply_id === applyId;
+      return isOurs;
     },
+  };
+}
+
+const namedChanges = 200;
+
+/** Names the rows that changed, not what they say: a repeated step of the same call writes no second record. */
+function toAudit({ revision, applyId, source, appliedBy, changes }: NewRevision): AuditRecord {
+  const changed = changes.filter(isChange);
+  const named = changed.slice(0, namedChanges);
+  return {
+    event: "definitions.apply",
+    description: `Applied revision ${revision} of the definitions: ${changed.length} rows changed`,
+    actor: source === "command" ? actorOf(appliedBy) : { type: "system", id: appliedBy },
+    targets: [{ type: "definitions", id: String(revision) }],
+    meta: { source, changes: named, ...(named.length < changed.length && { of: changed.length }) },
+    key: `definitions:${applyId}:${revision}`,
   };
 }
 

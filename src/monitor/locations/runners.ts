@@ -3,7 +3,8 @@ import { implement } from "@restatedev/restate-sdk";
 import { LRUCache } from "lru-cache";
 import { nameOf, type ReadActor } from "#kernel/actor.ts";
 import { inTime } from "#kernel/async.ts";
-import type { Database } from "#kernel/database.ts";
+import { actorOf, recordAudit } from "#kernel/audit.ts";
+import { type Database, inTransaction } from "#kernel/database.ts";
 import { createGroups } from "#kernel/groups.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError, unkept } from "#kernel/restate.ts";
@@ -35,8 +36,9 @@ export function createRunnerRegistry({ runners, location: own, readActor }: Part
         return { location, replaced };
       },
       Remove: async (ctx, { location }) => {
-        await readNow(ctx, removal, () => runners.remove(location));
-        ctx.console.info("runner removed", { location, by: nameOf(readActor(ctx)) });
+        const by = nameOf(readActor(ctx));
+        await readNow(ctx, removal, () => runners.remove(location, by));
+        ctx.console.info("runner removed", { location, by });
         return { location };
       },
       List: async (ctx) => ({ runners: await readNow(ctx, listing, () => view(runners)) }),
@@ -82,18 +84,26 @@ export function createRunners(database: Database) {
       location: string,
       { tokenHash, by }: { tokenHash: string; by: string },
     ): Promise<{ replaced: boolean }> {
-      const { rows } = await database
-        .query(saveRunner, [location, Buffer.from(tokenHash, "hex"), by])
-        .catch(refuseTaken);
-      return { replaced: rows[0]?.replaced === true };
+      const row = [location, Buffer.from(tokenHash, "hex"), by];
+      return inTransaction(database, async (transaction) => {
+        const { rows } = await transaction.query(saveRunner, row).catch(refuseTaken);
+        const replaced = rows[0]?.replaced === true;
+        const what = replaced ? "Replaced the token of the runner" : "Added a runner";
+        await recordAudit(transaction, [auditOf("add", location, { by, what })]);
+        return { replaced };
+      });
     },
 
     /** Throws 404 `unknown_runner`. */
-    async remove(location: string): Promise<void> {
-      const { rowCount } = await database.query(dropRunner, [location]);
-      if (rowCount === 0) {
-        throw refusal(404, "unknown_runner", `there is no runner at ${location}`);
-      }
+    async remove(location: string, by: string): Promise<void> {
+      await inTransaction(database, async (transaction) => {
+        const { rowCount } = await transaction.query(dropRunner, [location]);
+        if (rowCount === 0) {
+          throw refusal(404, "unknown_runner", `there is no runner at ${location}`);
+        }
+        const what = "Removed the runner";
+        await recordAudit(transaction, [auditOf("remove", location, { by, what })]);
+      });
     },
 
     async list(): Promise<KnownRunner[]> {
@@ -122,6 +132,11 @@ export function createRunners(database: Database) {
       return rows[0]?.location ?? null;
     },
   };
+}
+
+function auditOf(verb: "add" | "remove", id: string, { by, what }: { by: string; what: string }) {
+  const targets = [{ type: "runner", id }];
+  return { event: `runner.${verb}`, description: `${what} at ${id}`, actor: actorOf(by), targets };
 }
 
 const saveRunner = `

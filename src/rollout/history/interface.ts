@@ -1,6 +1,8 @@
 import { iface } from "@restatedev/restate-sdk";
 import type { Notice } from "#alerts/contract.ts";
 import type { CiEvidence } from "#ci/contract.ts";
+import { defaultFleet } from "#fleet/contract.ts";
+import { type AuditRecord, actorOf } from "#kernel/audit.ts";
 import type { PauseCause, RolloutStatus } from "#rollout/contract.ts";
 import type { GateStatus, NamedGate } from "#rollout/gates/contract.ts";
 import type { Policy } from "#rollout/policy-contract.ts";
@@ -88,4 +90,22 @@ export function isEnd({ state }: HistoryEntry): boolean {
 export function toPlanned(batch: Batch): PlannedBatch {
   const previousImages = batch.ids.map((_, i) => previousImageOf(batch, i));
   return { wave: batch.wave + 1, ids: batch.ids, previousImages };
+}
+
+/** A step that writes it is repeated until it succeeds: the transition's sequence makes it one row. */
+export function toAudit(rolloutId: string, entry: HistoryEntry): AuditRecord {
+  const { told, toldAt, updatedAt: at, fleet = defaultFleet, image, state, reason, ciRun } = entry;
+  const { event, by } = told;
+  return {
+    event: `rollout.${event.replace(/^rollout /, "").replaceAll(" ", "_")}`,
+    description: `Rollout ${rolloutId} of ${image} to ${fleet}: ${event}${reason === undefined ? "" : ` (${reason})`}`,
+    actor: actorOf(by),
+    targets: [
+      { type: "rollout", id: rolloutId },
+      { type: "fleet", id: fleet },
+    ],
+    atMs: Date.parse(at),
+    meta: { image, state, ci_run: ciRun, wave: entry.currentWave, cause: entry.shown.cause },
+    key: `rollout:${rolloutId}:${toldAt}`,
+  };
 }

@@ -1,6 +1,7 @@
 /** The tables `rollouts`, `rollout_messages` and `rollout_sentinels`. Every write is idempotent. */
 import type { ExplainPause } from "#blame/contract.ts";
 import { defaultFleet } from "#fleet/contract.ts";
+import { recordAudit } from "#kernel/audit.ts";
 import type { Database } from "#kernel/database.ts";
 import { isSameImage } from "#kernel/image-reference.ts";
 import { toStorableJson } from "#kernel/text.ts";
@@ -13,6 +14,7 @@ import {
   type LeftOutEntry,
   type OutcomesEntry,
   type PlannedBatch,
+  toAudit,
   toPlanned,
 } from "./interface.ts";
 
@@ -32,6 +34,7 @@ export function createHistoryStore(database: Database, explain?: ExplainPause) {
       const message = { ...told.message, lines: [...told.message.lines, ...besides] };
       const row = [rolloutId, toldAt, told.event, told.by ?? null, updatedAt, message];
       await database.query(saveMessage, row);
+      await recordAudit(database, [toAudit(rolloutId, entry)]);
     },
 
     /** Writes the members of batches before they are deployed; those that are known already stay as they are. */

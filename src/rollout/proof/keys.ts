@@ -1,5 +1,6 @@
 /** The keys that sign proofs, in the table `proof_keys`: one at a time, and the public halves of all before it. */
 import { onceAtATime } from "#kernel/async.ts";
+import { recordAudit } from "#kernel/audit.ts";
 import { generateIdentityKey } from "#kernel/crypto.ts";
 import { type Database, inTransaction, type Queries } from "#kernel/database.ts";
 import { keyIdOf, type PublicKey, publicKeyOf } from "#kernel/dsse.ts";
@@ -31,12 +32,18 @@ async function insertKey(database: Queries): Promise<void> {
 }
 
 /** Replaces the key and deletes its private half. Of two processes at once one replaces it. Returns the new id. */
-export async function rotateProofKey(database: Database): Promise<string> {
+export async function rotateProofKey(database: Database, by: string): Promise<string> {
   const key = await inTransaction(database, async (transaction) => {
     await transaction.query(
       "UPDATE proof_keys SET retired_at = now(), private_key = NULL WHERE retired_at IS NULL",
     );
-    return readSigningKey(transaction as Queries);
+    const made = await readSigningKey(transaction as Queries);
+    const id = keyIdOf(publicKeyOf(made));
+    const description = `Proofs of rollouts are signed with the new key ${id}`;
+    const targets = [{ type: "proofKey", id }];
+    const actor = { type: "system" as const, id: by };
+    await recordAudit(transaction, [{ event: "proofKey.rotate", description, actor, targets }]);
+    return made;
   });
   return keyIdOf(publicKeyOf(key));
 }

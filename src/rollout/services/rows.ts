@@ -83,7 +83,7 @@ function createRowHandlers<Row extends FleetRow>({ store, access, word, check }:
         return row;
       });
       if (found === null) return { found, by };
-      await readNow(ctx, removal, () => store.remove(found));
+      await readNow(ctx, removal, () => store.remove(found, { by, reason }));
       ctx.console.info(`rollout ${word} removed`, { [word]: id, by, reason });
       return { found, by };
     },

@@ -1,7 +1,8 @@
 /** Stores the alert routes as they were before each apply. */
 import { z } from "zod";
+import { type AuditRecord, actorOf, recordAudit } from "#kernel/audit.ts";
 import type { Database } from "#kernel/database.ts";
-import { Backup, type BackupList } from "#routing/incident/contract.ts";
+import { type ApplyResult, Backup, type BackupList } from "#routing/incident/contract.ts";
 
 export type BackupStore = ReturnType<typeof createBackupStore>;
 
@@ -18,10 +19,22 @@ const Row = z.object({
 export function createBackupStore(database: Database) {
   return {
     /** A second backup of the same name is ignored: the first was made before anything was written. */
-    save: async (name: string, { incident_url, made_at, alert_routes }: Omit<Backup, "format">) => {
+    save: async (
+      name: string,
+      { by, ...backup }: Omit<Backup, "format"> & Pick<ApplyResult, "by">,
+    ) => {
+      const { incident_url, made_at, alert_routes } = backup;
       const row = [name, made_at, incident_url, JSON.stringify(alert_routes)];
       await database.query(insert, row);
       await database.query(removeOld, [kept]);
+      const description = `Started to apply alert routes at ${incident_url}`;
+      await recordAudit(database, [toAudit("start", { apply_id: name, by }, { description })]);
+    },
+    recordEnd: async (result: ApplyResult) => {
+      const { outcome, routes, total } = result;
+      const description = `Applied alert routes: ${outcome}, ${routes.length} of ${total}`;
+      const meta = { routes: routes.map(({ name, outcome: of }) => ({ name, outcome: of })) };
+      await recordAudit(database, [toAudit("end", result, { description, meta })]);
     },
     list: async (): Promise<BackupList> => {
       const { rows } = await database.query(selectAll, [kept]);
@@ -36,6 +49,17 @@ export function createBackupStore(database: Database) {
       return { format: "vedette-alert-backup-1", ...row, made_at: row.made_at.toISOString() };
     },
   };
+}
+
+/** One record of the start and one of the end of each apply, however often their steps are repeated. */
+function toAudit(
+  moment: "start" | "end",
+  { apply_id: id, by }: Pick<ApplyResult, "apply_id" | "by">,
+  rest: Pick<AuditRecord, "description" | "meta">,
+): AuditRecord {
+  const event = moment === "start" ? "routes.apply" : "routes.applied";
+  const targets = [{ type: "alertRoutes", id }];
+  return { event, actor: actorOf(by), targets, key: `routes:${id}:${moment}`, ...rest };
 }
 
 const insert = `

@@ -63,7 +63,7 @@ async function apply(
     listLagMs: parts.listLagMs,
     intend: (creation) => intend(ctx, creation),
     saveBackup: async (details) => {
-      const failure = await saveBackup(ctx, { applyId, details, parts });
+      const failure = await saveBackup(ctx, { applyId, by, details, parts });
       if (failure === null) {
         backup = applyId;
         ctx.sendClient(alertRoutesObject, ctx.key).keep({ applyId, backup });
@@ -85,6 +85,7 @@ async function apply(
     outcome: routes.every(({ outcome }) => fine.includes(outcome)) ? "applied" : "stopped",
   };
   ctx.sendClient(alertRoutesObject, ctx.key).finished(result);
+  await ctx.run("record-end", () => parts.backups.recordEnd(result));
   return result;
 }
 
@@ -113,10 +114,15 @@ const backupRetry = { maxRetryDuration: 120_000, maxRetryInterval: 5_000 };
 
 async function saveBackup(
   ctx: ObjectContext,
-  { applyId, details, parts }: { applyId: string; details: Content[]; parts: ApplyServiceParts },
+  {
+    applyId,
+    by,
+    details,
+    parts,
+  }: Pick<ApplyWork, "applyId" | "by"> & { details: Content[]; parts: ApplyServiceParts },
 ): Promise<string | null> {
   const made_at = new Date(await ctx.date.now()).toISOString();
-  const kept = { incident_url: parts.incidentUrl, made_at, alert_routes: details };
+  const kept = { incident_url: parts.incidentUrl, made_at, alert_routes: details, by };
   try {
     await ctx.run("save-backup", () => parts.backups.save(applyId, kept), backupRetry);
     return null;

@@ -39,7 +39,7 @@ const cart = CheckRow.parse({ ...shop, id: "cart", dependsOn: ["shop"] });
 function memory() {
   const kept: { rows: Record<string, unknown[]> } = { rows: {} };
   const query = async (text: string, values: unknown[] = []) => {
-    if (text.includes("INSERT")) kept.rows = JSON.parse(String(values[4]));
+    if (text.includes("INSERT INTO definitions")) kept.rows = JSON.parse(String(values[4]));
     return { rows: [{ ...revision, apply_id: "a", applied_at: new Date(0), rows: kept.rows }] };
   };
   return { kept, database: { query } as unknown as Database };

@@ -192,7 +192,9 @@ it("is verified with the published keys after a rotation, and the old private ke
   const before = (await bench.call("Rollout", halves)).body["rollout_id"];
   const old = await untilProven(before);
 
-  const ids = await Promise.all([1, 2, 3].map(() => rotateProofKey(bench.database)));
+  const ids = await Promise.all(
+    [1, 2, 3].map(() => rotateProofKey(bench.database, "operator:test")),
+  );
   await startOver(bench);
   const after = (await bench.call("Rollout", halves)).body["rollout_id"];
   const proof = await untilProven(after);

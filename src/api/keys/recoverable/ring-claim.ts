@@ -90,7 +90,7 @@ export async function requireOwnRing(
 }
 
 /** The next start, or the next sealed key, stores new marks. Returns how many were deleted. */
-export async function forgetRing(database: Database): Promise<number> {
+export async function forgetRing(database: Pick<ClientBase, "query">): Promise<number> {
   const { rowCount } = await database.query("DELETE FROM encryption_key_marks");
   return rowCount ?? 0;
 }

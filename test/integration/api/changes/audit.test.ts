@@ -1,6 +1,6 @@
 /** Who was shown a key in clear text is written down, and an operator can read it. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuditReader } from "#api/operator/operator.ts";
+import { createAuditReader } from "#audit/log.ts";
 import { startTestApi, type TestApi } from "../../../support/api/api.ts";
 
 let api: TestApi;

@@ -415,7 +415,7 @@ describe("a further place", () => {
   it("that was removed is neither heard nor waited for", async () => {
     const bench = await startDoors({ apiChecks: [check] });
     const fra = await addPlace(bench, "fra");
-    await bench.runners.remove("fra");
+    await bench.runners.remove("fra", "ada");
 
     await bench.start();
     await bench.untilResults(2);

@@ -1,0 +1,194 @@
+/** Writes to the audit log who signs in and out, who is refused, who calls for a change, and whom the settings let in. */
+import { createHash, randomUUID } from "node:crypto";
+import type { TrustRow } from "#control/ci-trust-config.ts";
+import type { Operator } from "#control/config.ts";
+import { backoffMs, inTime, pause } from "#kernel/async.ts";
+import {
+  type AccessEvent,
+  type AuditRecord,
+  actorOf,
+  type RecordAccess,
+  recordAudit,
+} from "#kernel/audit.ts";
+import { type Database, inTransaction } from "#kernel/database.ts";
+import { createGroups } from "#kernel/groups.ts";
+import type { Log } from "#kernel/log.ts";
+import { cleanText } from "#kernel/text.ts";
+import { createLimit, networkOf } from "./core.ts";
+
+export type Trail = { record: RecordAccess; stop: () => Promise<void> };
+
+type Parts = { database: Database; log: Log; nowMs?: () => number };
+
+/** A caller waits so long, and no longer, while Postgres is away. The record is stored once it is back. */
+const waitMs = 2_000;
+/** Records that wait for Postgres; more are dropped, and logged. */
+const mostPending = 1_000;
+const retries = { firstMs: 100, longestMs: 5_000 };
+/** Refusals that are recorded in a minute, of one network and in all: whoever may not sign in must not fill the log. */
+const refusals = { ofNetwork: 5, ofAll: 20 };
+const longestWhat = 200;
+
+export function createTrail({ database, log, nowMs = Date.now }: Parts): Trail {
+  const stopping = new AbortController();
+  const pending = new Set<Promise<void>>();
+  const admit = createAdmit(nowMs);
+  const send = createGroups(async (records: readonly AuditRecord[]) => {
+    await recordAudit(database, records);
+    return records.map(() => undefined);
+  });
+
+  const store = async (record: AuditRecord): Promise<void> => {
+    const { signal } = stopping;
+    for (let failures = 0; !signal.aborted; failures += 1) {
+      try {
+        return await send(record);
+      } catch (error) {
+        const detail = (error as Error).message;
+        if (failures === 0)
+          log.warn({ event: record.event, detail }, "audit record not stored yet");
+        await pause(backoffMs(failures, retries), signal);
+      }
+    }
+  };
+
+  return {
+    record: async (event) => {
+      const record = admit(event);
+      if (record === undefined) return;
+      if (pending.size >= mostPending) return log.error({ ...event }, "audit record dropped");
+      const stored = store(record).finally(() => pending.delete(stored));
+      pending.add(stored);
+      await inTime(() => stored, { limitMs: waitMs, otherwise: undefined });
+    },
+    stop: async () => {
+      const all = () => Promise.all(pending);
+      await inTime<unknown>(all, { limitMs: waitMs, otherwise: undefined });
+      stopping.abort();
+    },
+  };
+}
+
+/** Returns the record of an event; undefined: too many were refused in this minute. */
+function createAdmit(nowMs: () => number) {
+  const ofNetwork = createLimit(refusals.ofNetwork);
+  const ofAll = createLimit(refusals.ofAll);
+  return (given: AccessEvent): AuditRecord | undefined => {
+    const atMs = nowMs();
+    if (!given.event.endsWith(".refused")) return toRecord(given, { atMs, isLast: false });
+    const own = ofNetwork(networkOf(given.remote ?? ""), atMs);
+    const all = own === "refused" ? own : ofAll("all", atMs);
+    if (own === "refused" || all === "refused") return undefined;
+    return toRecord(given, { atMs, isLast: own === "is-first" || all === "is-first" });
+  };
+}
+
+const words: Record<AccessEvent["event"], string> = {
+  "session.start": "Signed in",
+  "session.end": "Signed out",
+  "session.refused": "Sign-in refused",
+  call: "Called",
+  "call.refused": "Call not allowed",
+};
+
+/** `isLast`: the further ones of this minute are not recorded. */
+function toRecord(given: AccessEvent, of: { atMs: number; isLast: boolean }): AuditRecord {
+  const { event, actor, remote, requestId, meta } = given;
+  const what = cleanText(given.what, longestWhat);
+  const more = of.isLast ? "; further refusals of this minute are not recorded" : "";
+  return {
+    event,
+    description: `${words[event]}: ${what}${more}`,
+    actor: actor === undefined ? { type: "operator", id: "unknown" } : actorOf(actor),
+    targets: [{ type: event.startsWith("call") ? "handler" : "session", id: what }],
+    ...{ meta, requestId, remoteIp: remote, atMs: of.atMs },
+    // A repetition after a broken connection writes no second row.
+    key: randomUUID(),
+  };
+}
+
+type Grants = {
+  operators: Readonly<Record<string, Operator>>;
+  ci_trust: readonly TrustRow[];
+};
+
+type Grant = {
+  kind: "operator" | "ci_trust";
+  name: string;
+  digest: Buffer;
+  roles: readonly string[];
+};
+
+/**
+ * Compares whom the settings let in with those of the last start, and records the difference. Of two processes with
+ * other settings each start records its own.
+ */
+export async function recordGrants(database: Database, settings: Grants): Promise<void> {
+  const now = grantsOf(settings);
+  await inTransaction(database, async (transaction) => {
+    await transaction.query("LOCK TABLE audit_grants IN SHARE ROW EXCLUSIVE MODE");
+    const { rows } = await transaction.query<Omit<Grant, "roles">>("SELECT * FROM audit_grants");
+    const records = diffGrants(rows, now);
+    if (records.length === 0) return;
+    await transaction.query("DELETE FROM audit_grants");
+    await transaction.query(insertGrants, [
+      now.map(({ kind }) => kind),
+      now.map(({ name }) => name),
+      now.map(({ digest }) => digest),
+    ]);
+    await recordAudit(transaction, records);
+  });
+}
+
+const insertGrants = `
+  INSERT INTO audit_grants (kind, name, digest)
+  SELECT * FROM unnest($1::text[], $2::text[], $3::bytea[])`;
+
+function grantsOf({ operators, ci_trust }: Grants): Grant[] {
+  const people = Object.entries(operators).map(([name, row]) => {
+    return { kind: "operator" as const, name, digest: digestOf(row), roles: row.roles };
+  });
+  const jobs = ci_trust.map((row) => {
+    return { kind: "ci_trust" as const, name: row.name, digest: digestOf(row), roles: row.roles };
+  });
+  return [...people, ...jobs];
+}
+
+function digestOf(row: object): Buffer {
+  return createHash("sha256")
+    .update(JSON.stringify(Object.entries(row).toSorted()))
+    .digest();
+}
+
+/** Pure. Names who came, changed and left; of a token nothing is recorded. */
+export function diffGrants(
+  before: readonly Omit<Grant, "roles">[],
+  now: readonly Grant[],
+): AuditRecord[] {
+  const isSame = (a: Pick<Grant, "kind" | "name">) => (b: typeof a) =>
+    a.kind === b.kind && a.name === b.name;
+  const came = now.flatMap((grant) => {
+    const known = before.find(isSame(grant));
+    if (known?.digest.equals(grant.digest) === true) return [];
+    return toGrantRecord(known === undefined ? "add" : "change", grant, { roles: grant.roles });
+  });
+  const left = before.filter((grant) => !now.some(isSame(grant)));
+  return [...came, ...left.map((grant) => toGrantRecord("remove", grant))];
+}
+
+const verbs = { add: "Let in", change: "Changed what is granted to", remove: "Let in no more" };
+
+function toGrantRecord(
+  verb: keyof typeof verbs,
+  { kind, name }: Pick<Grant, "kind" | "name">,
+  meta?: Record<string, unknown>,
+): AuditRecord {
+  const who = kind === "operator" ? `operator ${name}` : `CI jobs ${name}`;
+  return {
+    event: `${kind}.${verb}`,
+    description: `${verbs[verb]}, by the settings: ${who}`,
+    actor: { type: "system", id: "start" },
+    targets: [{ type: kind, id: name }],
+    meta,
+  };
+}
