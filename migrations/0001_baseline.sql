@@ -454,8 +454,10 @@ INSERT INTO audit_head DEFAULT VALUES;
 
 -- The last row that a channel has accepted.
 CREATE TABLE audit_deliveries (
-  channel text PRIMARY KEY,
-  seq     bigint NOT NULL
+  channel      text PRIMARY KEY,
+  seq          bigint NOT NULL,
+  -- While a process sends the next ones; once this is over, it has died.
+  leased_until timestamptz
 );
 
 -- The operators and CI jobs that the settings let in at the last start of `control`, with a digest of what each may do.

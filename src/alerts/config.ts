@@ -36,6 +36,9 @@ export const alertEventsConfig = {
       keep_days: wholeNumber({ min: 0, max: 4_000, default: 0 }).describe(
         "How long rows of the audit log are kept; 0: for ever",
       ),
+      channel: optionalText().describe(
+        "The channel of the kind webhook that gets each row of the audit log; empty: none",
+      ),
     })
     .prefault({}),
   alerts: z

@@ -3,6 +3,7 @@ import path from "node:path";
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import { createEventStore } from "#alerts/store.ts";
 import { startSealing } from "#audit/chain.ts";
+import { startDelivery } from "#audit/deliver.ts";
 import type { Config } from "#config.ts";
 import { keepCron, startCron } from "#cron/internal.ts";
 import type { Credentials } from "#embedded/contract.ts";
@@ -111,6 +112,9 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<Worke
   if (hasTakenBack) log.warn({ revision }, "this version serves again, in place of a later one");
   if (!isOurs) await awaitRegistered(registration, { log, signal: stops.signal });
   await resumePaused(createRestateAdmin(adminUrl), log);
+  const { channel } = config.audit;
+  const deliveryOfAudit = { channel, post: alerts.askWebhook, log };
+  stops.add("audit delivery", startDelivery(parts.ownDatabase, deliveryOfAudit).stop);
   alerts.delivery.start();
   stops.add("alert delivery", alerts.delivery.stop);
   const { ingressUrl } = parts;

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import type { ClientBase } from "pg";
 import { z } from "zod";
-import { backoffMs, pause, startBackground } from "#kernel/async.ts";
+import { startLoop } from "#kernel/async.ts";
 import { actorOf, recordAudit } from "#kernel/audit.ts";
 import { type Database, inSnapshot, inTransaction, type Queries } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
@@ -120,7 +120,6 @@ export async function readSealed(
 }
 
 const sealEveryMs = 500;
-const retries = { firstMs: sealEveryMs, longestMs: 10_000 };
 
 const removeEveryMs = 60_000;
 
@@ -130,28 +129,18 @@ export function startSealing(
   log: Log,
   keepDays: number,
 ): { stop: () => Promise<void> } {
-  const work = createWork(database, keepDays);
-  return startBackground(async (signal) => {
-    for (let failures = 0; !signal.aborted; ) {
-      const failed = await work().then(
-        () => undefined,
-        (error: Error) => error,
-      );
-      failures = failed === undefined ? 0 : failures + 1;
-      if (failures === 1) log.warn({ detail: failed?.message }, "audit log not sealed");
-      await pause(failures === 0 ? sealEveryMs : backoffMs(failures, retries), signal);
-    }
-  });
-}
-
-function createWork(database: Database, keepDays: number) {
   let removeAtMs = 0;
-  return async () => {
-    while ((await seal(database)) === mostAtOnce);
-    if (keepDays === 0 || performance.now() < removeAtMs) return;
+  const work = async () => {
+    if ((await seal(database)) === mostAtOnce) return true;
+    if (keepDays === 0 || performance.now() < removeAtMs) return false;
     const isMore = (await removeOld(database, keepDays)) === mostRemoved;
     removeAtMs = performance.now() + (isMore ? 0 : removeEveryMs);
+    return isMore;
   };
+  return startLoop(work, {
+    pauseMs: sealEveryMs,
+    onFailed: ({ message: detail }) => log.warn({ detail }, "audit log not sealed"),
+  });
 }
 
 /** `through`: the last of several rows that are missing one after the other. */

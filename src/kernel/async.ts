@@ -15,6 +15,25 @@ export function startBackground(work: (signal: AbortSignal) => Promise<void>): {
   };
 }
 
+/**
+ * Repeats `work` in the background: at once while it returns true, else after `pauseMs`, and later after failures, of
+ * which `onFailed` gets the first of each row of them.
+ */
+export function startLoop(
+  work: () => Promise<boolean>,
+  { pauseMs, onFailed }: { pauseMs: number; onFailed: (error: Error) => void },
+): { stop: () => Promise<void> } {
+  const retries = { firstMs: pauseMs, longestMs: 30_000 };
+  return startBackground(async (signal) => {
+    for (let failures = 0; !signal.aborted; ) {
+      const result = await work().catch((error: Error) => error);
+      failures = result instanceof Error ? failures + 1 : 0;
+      if (result instanceof Error && failures === 1) onFailed(result);
+      if (result !== true) await pause(backoffMs(failures, retries), signal);
+    }
+  });
+}
+
 /** Exponential backoff after `failures`, `firstMs` to `longestMs`: for durable waits and endless retries, unlike p-retry. */
 export function backoffMs(
   failures: number,
