@@ -161,10 +161,7 @@ function digestOf(row: object): Buffer {
 }
 
 /** Pure. Names who came, changed and left; of a token nothing is recorded. */
-export function diffGrants(
-  before: readonly Omit<Grant, "roles">[],
-  now: readonly Grant[],
-): AuditRecord[] {
+function diffGrants(before: readonly Omit<Grant, "roles">[], now: readonly Grant[]): AuditRecord[] {
   const isSame = (a: Pick<Grant, "kind" | "name">) => (b: typeof a) =>
     a.kind === b.kind && a.name === b.name;
   const came = now.flatMap((grant) => {
