@@ -156,7 +156,7 @@ const drawers: Record<string, "masked" | "never shown" | "no secret"> = {
   "src/api/keys/recoverable/key-ring.ts": "no secret",
   "src/api/operator/root-keys.ts": "masked",
   "src/api/ratelimit/limiter/cell-memory.ts": "never shown",
-  "src/app/parts.ts": "never shown",
+  "src/app/own-keys.ts": "never shown",
   "src/cli/token.ts": "masked",
   "src/console/server/live.ts": "no secret",
   "src/console/server/session.ts": "no secret",

@@ -1,5 +1,5 @@
 /** Writes to the audit log: who did what, to what, when and from where. Rows are never changed after that (src/audit). */
-import { createHash, randomBytes } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import type { ClientBase } from "pg";
 import { cleanText, toStorable, toStorableJson } from "./text.ts";
 
@@ -42,7 +42,7 @@ export function actorOf(by: string | null | undefined): AuditRecord["actor"] {
 function toRow(record: AuditRecord) {
   const { event, description, actor, targets, meta = null, key } = record;
   return {
-    id: `log_${key === undefined ? randomBytes(12).toString("hex") : digestOf(key)}`,
+    id: `log_${digestOf(key ?? randomUUID())}`,
     workspace_id: record.workspaceId ?? null,
     time: record.atMs === undefined ? null : new Date(record.atMs).toISOString(),
     event,
