@@ -5,7 +5,6 @@ import type { Registry } from "prom-client";
 import { type ConsolePlugin, consolePath, livePath } from "#console/contract.ts";
 import type { FleetOperators } from "#fleet/contract.ts";
 import type { RecordAccess } from "#kernel/audit.ts";
-import { faultLines } from "#kernel/faults.ts";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { Caller } from "#kernel/roles.ts";
@@ -17,7 +16,7 @@ import type { CiJobs } from "./ci-trust/jobs.ts";
 import type { Operator } from "./config.ts";
 import { consoleAccess } from "./console-access.ts";
 import { createIngress, type Ingress, type IngressLimits } from "./ingress.ts";
-import { bodyLimitBytes, readBodiesAsJson } from "./json-bodies.ts";
+import { bodyLimitBytes, readBodiesAsJson, readBody } from "./json-bodies.ts";
 import { timeCalls } from "./metrics.ts";
 import { endWithCaller, trackResponses } from "./open-responses.ts";
 import {
@@ -285,13 +284,6 @@ async function forward(request: FastifyRequest, reply: FastifyReply, parts: Forw
   if (answer.invocationId !== undefined) reply.header("x-restate-id", answer.invocationId);
   if (answer.status >= 400) throw refuseForIngress(answer);
   return reply.code(isSend(path) ? 202 : answer.status).send(answer.body ?? null);
-}
-
-function readBody(request: FastifyRequest, route: Route): unknown {
-  const parsed = route.input.safeParse(request.body === undefined ? {} : request.body);
-  if (parsed.success) return parsed.data;
-  const detail = faultLines(parsed.error, "body").join("\n");
-  throw new ProblemError({ status: 400, code: "invalid_request", detail });
 }
 
 function signalOf(reply: FastifyReply): AbortSignal {

@@ -5,7 +5,6 @@ import { createDraw, weighEvidence } from "./evidence.ts";
 import { isGrossFailure } from "./guard.ts";
 import type { ReadPast } from "./past.ts";
 import { type Sample, takeSample } from "./sample.ts";
-import { nextLook, weightOfLook } from "./schedule.ts";
 import { chooseMode, type Strata } from "./strata.ts";
 import { addMinutes, findReporting, type Sums, sumMinutes } from "./sums.ts";
 
@@ -111,4 +110,24 @@ function findsGrossFailure(fleet: Fleet, wave: Wave, minute: number): boolean {
   const { members, isNew } = takeMembers(fleet, wave, { window, minutes });
   const errors = takeSample(metrics[0] as Metric, members, { base: fleet.base, window });
   return isGrossFailure(errors, isNew);
+}
+
+/** Each of the first minutes, then whenever a tenth more of the soak has passed. `look`: 0 before the first. */
+export function nextLook(look: number): number {
+  return look < 10 ? look + 1 : Math.ceil((look * 11) / 10);
+}
+
+/**
+ * The share of a wave's evidence that a look at this minute has, all of which sum to at most 1 however long the soak
+ * lasts. `previous` is the look before: one that was missed leaves its share to the next.
+ */
+export function weightOfLook(look: number, previous: number, soakMinutes: number): number {
+  return spentUntil(look, soakMinutes) - spentUntil(previous, soakMinutes);
+}
+
+/** A tenth is for minutes after the planned soak. */
+function spentUntil(minute: number, soakMinutes: number): number {
+  const planned = Math.max(1, soakMinutes);
+  if (minute <= planned) return (0.9 * Math.log1p(minute)) / Math.log1p(planned);
+  return 0.9 + 0.1 * (1 - 1 / (1 + Math.log(minute / planned)));
 }

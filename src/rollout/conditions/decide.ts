@@ -4,9 +4,17 @@ import { evaluateAvailability } from "./availability.ts";
 import { evaluateBudget } from "./budget.ts";
 import { type Condition, type Facts, start, type Verdict } from "./condition.ts";
 import { evaluateDoubt, evaluateGate } from "./gate.ts";
-import { evaluateResults } from "./results.ts";
+import { unresolved } from "./next.ts";
 import { evaluateSoak } from "./soak.ts";
 import { evaluateWindow } from "./window.ts";
+
+/** A wave whose batches were killed has members without a result: nothing starts after it before a Resume. */
+const evaluateResults: Condition = ({ head, wave, next }) => {
+  const ended = wave === undefined ? undefined : head.waves[wave];
+  if (next.kind === "deploy" || ended === undefined || unresolved(ended) === 0) return start;
+  const reason = `${unresolved(ended)} deploys of the wave ended without a result; Resume tries them again`;
+  return { action: "stop", cause: "run", reason, isOfImage: false };
+};
 
 /** The order is that in which waits are reported. */
 const conditions: readonly Condition[] = [

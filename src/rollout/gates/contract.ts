@@ -2,7 +2,27 @@
 import { z } from "zod";
 import { Reason } from "#rollout/values-contract.ts";
 import { Comparison } from "./comparison-contract.ts";
-import { ConditionText } from "./condition-text.ts";
+
+const comparisonText = /^\s*(<=|>=|<|>|==|!=)\s*([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?)\s*$/i;
+
+const ConditionText = z.string().max(50).regex(comparisonText, {
+  error: 'must be a comparison with a number, for example "< 0.01" (<, <=, >, >=, ==, !=)',
+});
+
+const comparisons: Record<string, (value: number, limit: number) => boolean> = {
+  "<": (value, limit) => value < limit,
+  "<=": (value, limit) => value <= limit,
+  ">": (value, limit) => value > limit,
+  ">=": (value, limit) => value >= limit,
+  "==": (value, limit) => value === limit,
+  "!=": (value, limit) => value !== limit,
+};
+
+/** True if the number meets the condition; NaN meets none. */
+export function compare(value: number, condition: string): boolean {
+  const [, sign = "", limit = ""] = comparisonText.exec(condition) ?? [];
+  return !Number.isNaN(value) && comparisons[sign]?.(value, Number(limit)) === true;
+}
 
 export type GateProblemCode =
   | "unknown_check"

@@ -2,7 +2,6 @@
 import { cleanWords } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { formatDuration, toIso } from "#kernel/time.ts";
-import { compare } from "./condition-text.ts";
 import type {
   GateOf,
   GateProblemCode,
@@ -11,6 +10,7 @@ import type {
   NamedGate,
   Reading,
 } from "./contract.ts";
+import { compare } from "./contract.ts";
 import type { Evaluation, GateKind, PrometheusAnswer, Sample } from "./kind.ts";
 import { lastReading, withReading } from "./readings.ts";
 

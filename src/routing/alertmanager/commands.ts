@@ -6,12 +6,13 @@ import {
   environmentsSharing,
   findDeliveries,
 } from "#routing/alertmanager/deliveries.ts";
-import { describeChange, describeComparison } from "#routing/alertmanager/describe.ts";
 import { exportAlertmanager, writeAlertmanagerYaml } from "#routing/alertmanager/export.ts";
 import {
   bringInStep,
   type Comparison,
   compare,
+  describeChange,
+  describeComparison,
   type ManagedAlertmanager,
   type SyncResult,
 } from "#routing/alertmanager/keep.ts";

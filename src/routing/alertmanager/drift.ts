@@ -1,7 +1,6 @@
 /** Reports if alert managers are in step with the routes, from the running program. */
 import { Gauge, type Registry } from "prom-client";
-import { describeComparison } from "./describe.ts";
-import type { Comparison } from "./keep.ts";
+import { type Comparison, describeComparison } from "./keep.ts";
 
 export type Drift = {
   environment: string;

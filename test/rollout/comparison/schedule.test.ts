@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { nextLook, weightOfLook } from "#rollout/comparison/schedule.ts";
+import { nextLook, weightOfLook } from "#rollout/comparison/looks.ts";
 
 function looksUntil(minute: number): number[] {
   const looks: number[] = [];

@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { compare } from "#rollout/gates/condition-text.ts";
-import { Gate, type GateOf, type NamedGate, type Reading } from "#rollout/gates/contract.ts";
+import {
+  compare,
+  Gate,
+  type GateOf,
+  type NamedGate,
+  type Reading,
+} from "#rollout/gates/contract.ts";
 import { gradeAnswer, prometheusGate } from "#rollout/gates/prometheus.ts";
 import { readAnswer } from "#rollout/gates/query-prometheus.ts";
 import { closeGates, withGateReadings } from "#rollout/gates/registry.ts";

@@ -4,6 +4,7 @@ import { send } from "#console/web/api.ts";
 import { ms, quietEnd } from "#console/web/format.ts";
 import { Notice } from "#console/web/parts/blocks.tsx";
 import { ask } from "#console/web/parts/confirm.tsx";
+import type { Tone } from "#console/web/parts/mark.tsx";
 import { session } from "#console/web/session.ts";
 import { when } from "#console/web/times.ts";
 import type {
@@ -12,7 +13,16 @@ import type {
   RunNowAnswer,
 } from "#monitor/operations/contract.ts";
 import type { CheckView } from "#monitor/results/contract.ts";
-import { checkTones } from "./tone.ts";
+
+export const checkTones: Record<CheckView["status"], Tone> = {
+  ok: "good",
+  degraded: "warn",
+  failed: "bad",
+  late: "warn",
+  silent: "calm",
+  paused: "mute",
+  pending: "mute",
+};
 
 type Props = { check: CheckView; reload: () => void };
 

@@ -1,10 +1,9 @@
 import type { ComponentChildren } from "preact";
-import { CheckActions, MaintenanceForm, RunNow } from "#console/web/checks/actions.tsx";
+import { CheckActions, checkTones, MaintenanceForm, RunNow } from "#console/web/checks/actions.tsx";
 import { Deliveries } from "#console/web/checks/deliveries.tsx";
 import { Episodes, LastResults, OfRollout } from "#console/web/checks/history.tsx";
 import { ResponseTimes } from "#console/web/checks/response-times.tsx";
 import { Strip } from "#console/web/checks/strip.tsx";
-import { checkTones } from "#console/web/checks/tone.ts";
 import { count, duration, ms, quietEnd, uptime } from "#console/web/format.ts";
 import { may } from "#console/web/may.ts";
 import { Missing, Notice, Panel, Waiting } from "#console/web/parts/blocks.tsx";

@@ -1,8 +1,8 @@
 /** The checks and heartbeats that the search finds, the worst first. */
 import { query, setQuery } from "#console/web/address.ts";
+import { checkTones } from "#console/web/checks/actions.tsx";
 import { Deliveries } from "#console/web/checks/deliveries.tsx";
 import { Strip } from "#console/web/checks/strip.tsx";
-import { checkTones } from "#console/web/checks/tone.ts";
 import { count, duration, inWords, ms, quietEnd, uptime } from "#console/web/format.ts";
 import { nowMs } from "#console/web/live.ts";
 import { Notice, Panel, Waiting } from "#console/web/parts/blocks.tsx";
