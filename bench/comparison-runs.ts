@@ -1,5 +1,8 @@
 /** Simulates rollouts in a thread of its own: `runAll` shares out the seeds of a task among as many threads as processors. */
+import { createHash } from "node:crypto";
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import path from "node:path";
 import { isMainThread, parentPort, Worker } from "node:worker_threads";
 import type { Ledger } from "../src/rollout/comparison/contract.ts";
 import { evaluate } from "../src/rollout/comparison/evaluate.ts";
@@ -41,8 +44,27 @@ function findMinute({ scenario, plan }: Task, answer: Answer, seed: number): Out
 
 const workers: Worker[] = [];
 
-/** Runs the task with the seeds 1 to `count`, in any order. */
+const cache = "node_modules/.cache/comparison";
+
+/** Names what the same code finds again, since all is drawn from seeds: a run of hours may be cut off. */
+function fileOf(task: Task, count: number): string {
+  const hash = createHash("sha256").update(JSON.stringify({ task, count }));
+  for (const file of globSync(["src/rollout/comparison/*.ts", "bench/comparison-*.ts"]).sort())
+    hash.update(readFileSync(file));
+  return path.join(cache, `${hash.digest("hex")}.json`);
+}
+
+/** Returns the outcomes of the task with the seeds 1 to `count`, in any order; those of before if they are kept. */
 export async function runAll(task: Task, count: number): Promise<Outcome[]> {
+  const file = fileOf(task, count);
+  if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8"));
+  const outcomes = await simulateAll(task, count);
+  mkdirSync(cache, { recursive: true });
+  writeFileSync(file, JSON.stringify(outcomes));
+  return outcomes;
+}
+
+async function simulateAll(task: Task, count: number): Promise<Outcome[]> {
   while (workers.length < availableParallelism())
     workers.push(new Worker(new URL(import.meta.url)));
   const parts = workers.map(
