@@ -101,6 +101,8 @@ describe.skipIf(!hasBrowser)("a rollout with approvals", () => {
     await heading(alice, "Completed");
     await alice.getByText("ben approved wave 2: the canaries are fine.").waitFor();
     const approvals = alice.getByRole("region", { name: "Approvals" });
+    // It comes with another event than the message.
+    await approvals.getByText(/Wave 2 by ben/).waitFor();
 
     expect(isStarterAllowed).toBe(false);
     expect(offeredToStarter).toEqual(expect.arrayContaining(["Pause…", "Cancel…"]));
