@@ -71,6 +71,8 @@ export class RolloutModel {
   /** Whether the first wave has started: the fleet's sentinels are known from then on. */
   isCaptured = false;
   #previous = new Map<string, string>();
+  /** Who runs one of these again was put back, and not changed by hand. */
+  readonly #replaced = new Set<string>();
   #policy = plain;
   /** Members of the current wave that are to be deployed, again or still. */
   #rest: string[] = [];
@@ -113,6 +115,8 @@ export class RolloutModel {
     this.#took = undefined;
     this.#skipsWindow = false;
     this.#previous = new Map(this.running);
+    for (const [id, image] of this.running)
+      if (!this.pinned.has(id) && !this.held.has(id)) this.#replaced.add(image);
   }
 
   /** Runs waves from the next one on until one fails, it has to wait, or all are done. */
@@ -275,8 +279,9 @@ export class RolloutModel {
     const drifted = [...this.running].filter(
       ([id, image]) => image !== this.image && !this.pinned.has(id) && !this.held.has(id),
     );
+    const isNew = (image: string) => isOfHand(image) && !this.#replaced.has(image);
     const byHand = drifted.filter(
-      ([id, image]) => took.has(id) && isOfHand(image) && !this.#heldOnce.has(`${id} ${image}`),
+      ([id, image]) => took.has(id) && isNew(image) && !this.#heldOnce.has(`${id} ${image}`),
     );
     for (const [id, image] of byHand) {
       this.held.add(id);

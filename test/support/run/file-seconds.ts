@@ -7,7 +7,7 @@
 export const fileSeconds: Readonly<Record<string, number>> = {
   "test/sweeps/worker/cluster.test.ts": 240,
   "test/sweeps/worker/versions.test.ts": 230,
-  "test/sweeps/rollout/model.test.ts": 260,
+  "test/sweeps/rollout/model.test.ts": 200,
   "test/sweeps/rollout/versions.test.ts": 185,
   "test/sweeps/package/tutorial.test.ts": 175,
   "test/sweeps/program/policy-sweep.test.ts": 170,
@@ -18,7 +18,7 @@ export const fileSeconds: Readonly<Record<string, number>> = {
   "test/sweeps/program/converging.test.ts": 170,
   "test/sweeps/program/crash-sweep.test.ts": 100,
   "test/sweeps/rollout/gone-back.test.ts": 90,
-  "test/sweeps/rollout/wait-kills.test.ts": 90,
+  "test/sweeps/rollout/wait-kills.test.ts": 120,
   "test/sweeps/fleet/kubernetes-rollout.test.ts": 85,
   "test/sweeps/fleet/docker-changes.test.ts": 70,
   "test/sweeps/definitions/apply-kills.test.ts": 65,

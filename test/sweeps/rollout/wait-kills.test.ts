@@ -203,6 +203,10 @@ describe("a worker that is lost at every step", { retry: 0, timeout: 120_000 }, 
         { withinMs: 60_000, what: "the sentinel to be brought back" },
       );
       await bench.checkDrift();
+      await untilStatus(
+        "the reconciler's rollout to complete",
+        ({ state }) => state === "completed",
+      );
 
       stopCuts();
       const { rows: holds } = await bench.database.query(

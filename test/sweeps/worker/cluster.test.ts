@@ -31,6 +31,9 @@ const followed = `SELECT DISTINCT i.target_service_key AS id
   FROM sys_invocation i JOIN sys_journal j ON j.id = i.id
   WHERE i.target_handler_name = 'Deploy' AND i.status <> 'completed' AND j.name IN ('observe', 'look')`;
 
+const batches = `SELECT id FROM sys_invocation
+  WHERE target_service_name = 'vedette.v1.RolloutBatch' AND status <> 'completed'`;
+
 /** The workers of one version, and the address that Restate knows them by. */
 type Version = { tree: string; address: Balancer };
 
@@ -178,12 +181,20 @@ describe.skipIf(!hasPrograms("pgbouncer")).each(["one address", "an address per 
         { withinMs: 20_000, what: "deploys with an invocation of their own" },
       );
 
+    /** Until then a batch whose deploys end orders the next ones, which Resume would order again, too. */
+    const untilReleased = () =>
+      waitFor(async () => (await queryRestate(restate.adminUrl, batches)).length === 0, {
+        withinMs: 20_000,
+        what: "the batches of the earlier version to be ended",
+      });
+
     /** Returns those in flight meanwhile: their deploys end unknown, and Resume orders them again. */
     const replaceMeanwhile = async (version: Version): Promise<string[]> => {
       await untilStatus({ in_flight: parallel });
       const interrupted = await untilFollowed();
       await replaceBy(version);
       expect(await untilStatus({ state: "paused" })).toMatchObject({ cause: "version", failed: 0 });
+      await untilReleased();
       free();
       await untilStatus({ in_flight: 0 });
       hold();
