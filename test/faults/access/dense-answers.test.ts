@@ -28,6 +28,8 @@ async function serve(text: string | (() => string)) {
     answer.setHeader("content-type", "application/json");
     answer.end(typeof text === "string" ? text : text());
   });
+  // Longer than a large list is read for: a connection that is closed meanwhile would be taken for the next one.
+  server.keepAliveTimeout = 120_000;
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
     server.closeAllConnections();
