@@ -70,6 +70,28 @@ export async function deliverSpans(spans: readonly Span[]): Promise<boolean> {
   return exporter === undefined || (await exporter.deliver(spans));
 }
 
+type Message = Pick<Span, "trace" | "parent" | "attributes"> & {
+  destination: string;
+  id: string;
+  atMs: number;
+};
+
+/** Returns the span of a message that was sent at this time (Unix ms), by the conventions for messaging. */
+export function toMessageSpan({ destination, id, atMs, attributes, ...of }: Message): Span {
+  return {
+    ...of,
+    ...{ name: `send ${destination}`, kind: "producer", startMs: atMs, endMs: atMs },
+    attributes: {
+      "messaging.system": "vedette",
+      "messaging.operation.type": "send",
+      "messaging.operation.name": "send",
+      "messaging.destination.name": destination,
+      "messaging.message.id": id,
+      ...attributes,
+    },
+  };
+}
+
 const traceparent = /^00-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
 
 /** The value of a header; undefined: it is none, or not a valid one. */

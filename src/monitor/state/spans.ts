@@ -1,12 +1,22 @@
 /** The spans of a check's run: its probe, its verdict, and the alert events that follow. By what the transaction has written. */
 import type { QueuedOrder } from "#alerts/outbox.ts";
-import { addSpan, childOf, flushSpans, type Span, seedTrace, type Trace } from "#kernel/tracing.ts";
+import {
+  addSpan,
+  childOf,
+  flushSpans,
+  isTracing,
+  type Span,
+  seedTrace,
+  type Trace,
+  toMessageSpan,
+} from "#kernel/tracing.ts";
 import type { CheckResult } from "#monitor/contract.ts";
 import type { Effects } from "./row.ts";
 
 /** Gives alert events the span below which they are delivered: of the verdict about their run, or a trace of their own. */
 export function traceOrders({ orders, results }: Effects): QueuedOrder[] {
-  const verdicts = new Map(results.map((result) => [result.checkId, verdictOf(result)]));
+  if (!isTracing()) return orders;
+  const verdicts = verdictsOf(results);
   return orders.map(({ queue, order }) => {
     if (order.transition === undefined) return { queue, order };
     const { checkId, eventId } = order.transition;
@@ -16,23 +26,32 @@ export function traceOrders({ orders, results }: Effects): QueuedOrder[] {
   });
 }
 
+/** By check; undefined: its run is not sampled. */
+type Verdicts = ReadonlyMap<string, Trace | undefined>;
+
+function verdictsOf(results: readonly CheckResult[]): Verdicts {
+  const entries = results.map((result) => {
+    const run = runOf(result);
+    return [result.checkId, run && verdictOf(run)] as const;
+  });
+  return new Map(entries);
+}
+
 function runOf({ checkId, scheduledAtMs, location }: CheckResult): Trace | undefined {
   return seedTrace("check", checkId, scheduledAtMs, location);
 }
 
-function verdictOf(result: CheckResult): Trace | undefined {
-  const run = runOf(result);
-  return run && childOf(run, "verdict");
-}
+const verdictOf = (run: Trace) => childOf(run, "verdict");
 
 /** Records the spans, once all is committed. With an event they are sent at once: its delivery may be another process's. */
 export function recordSpans({ results, orders }: Effects): void {
+  if (!isTracing()) return;
   const decidedMs = Date.now();
   for (const result of results) {
     const run = runOf(result);
     if (run !== undefined) for (const span of toSpans(result, run, decidedMs)) addSpan(span);
   }
-  const verdicts = new Map(results.map((result) => [result.checkId, verdictOf(result)]));
+  const verdicts = verdictsOf(results);
   const events = orders.flatMap(({ order }) => toEvent(order, verdicts));
   for (const event of events) addSpan(event);
   if (events.length > 0) flushSpans();
@@ -47,7 +66,7 @@ function toSpans(result: CheckResult, run: Trace, decidedMs: number): Span[] {
   const error = grade === "failed" ? (cause ?? "_OTHER") : undefined;
   const probe = { ...attributes, "http.response.status_code": status ?? undefined };
   const below = { parent: run, error };
-  const [trace, verdict] = [childOf(run, "probe"), childOf(run, "verdict")];
+  const [trace, verdict] = [childOf(run, "probe"), verdictOf(run)];
   return [
     { trace: run, name: "check", kind: "internal", startMs, endMs, attributes: graded, error },
     { ...below, trace, name: "probe", kind: "client", startMs, endMs: probedMs, attributes: probe },
@@ -58,30 +77,13 @@ function toSpans(result: CheckResult, run: Trace, decidedMs: number): Span[] {
   ];
 }
 
-function toEvent(
-  order: QueuedOrder["order"],
-  verdicts: ReadonlyMap<string, Trace | undefined>,
-): Span[] {
+function toEvent(order: QueuedOrder["order"], verdicts: Verdicts): Span[] {
   const { trace, transition } = order;
   if (trace === undefined || transition === undefined) return [];
   const { checkId, eventId, kind, atMs } = transition;
+  const attributes = { "vedette.check.id": checkId, "vedette.alert.event": kind };
+  const parent = verdicts.get(checkId);
   return [
-    {
-      trace,
-      parent: verdicts.get(checkId),
-      name: "send alert_event",
-      kind: "producer",
-      startMs: atMs,
-      endMs: atMs,
-      attributes: {
-        "messaging.system": "vedette",
-        "messaging.operation.type": "send",
-        "messaging.operation.name": "send",
-        "messaging.destination.name": "alert_event",
-        "messaging.message.id": eventId,
-        "vedette.check.id": checkId,
-        "vedette.alert.event": kind,
-      },
-    },
+    toMessageSpan({ trace, parent, destination: "alert_event", id: eventId, atMs, attributes }),
   ];
 }

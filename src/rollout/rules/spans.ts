@@ -1,6 +1,6 @@
 /** The spans of a rollout: one for each run, with its waves below, and a message for each transition. Pure. */
 import { defaultFleet } from "#fleet/contract.ts";
-import { childOf, type Span, type Trace } from "#kernel/tracing.ts";
+import { childOf, type Span, type Trace, toMessageSpan } from "#kernel/tracing.ts";
 import type { OpenSpan, RolloutHead, RolloutTrace } from "#rollout/state.ts";
 import type { RolloutEvent } from "./messages.ts";
 
@@ -93,20 +93,12 @@ function describeWave({ waves, currentWave }: RolloutHead): Span["attributes"] {
 }
 
 function toMessage(head: RolloutHead, { event, nowMs }: Transition, parent: Trace): Span {
-  return {
+  return toMessageSpan({
     trace: childOf(parent, "message", head.sequence),
     parent,
-    name: "send sentinel_rollout",
-    kind: "producer",
-    startMs: nowMs,
-    endMs: nowMs,
-    attributes: {
-      "messaging.system": "vedette",
-      "messaging.operation.type": "send",
-      "messaging.operation.name": "send",
-      "messaging.destination.name": "sentinel_rollout",
-      "messaging.message.id": `${head.rolloutId}#${head.sequence}`,
-      "vedette.rollout.event": event,
-    },
-  };
+    destination: "sentinel_rollout",
+    id: `${head.rolloutId}#${head.sequence}`,
+    atMs: nowMs,
+    attributes: { "vedette.rollout.event": event },
+  });
 }

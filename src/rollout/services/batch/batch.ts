@@ -142,14 +142,16 @@ class BatchWork {
 
   #startGroup(targets: readonly Target[], atOnce: number): void {
     const startDeploys = this.#startDeploys;
-    const group = start(this.#ctx, targets, { run: this.#run, atOnce, startDeploys });
+    const parts = { run: this.#run, spans: this.spans, atOnce, startDeploys };
+    const group = start(this.#ctx, targets, parts);
     for (const { index } of targets) this.#inFlight.set(index, group);
     this.#groups++;
     this.#isAsked = false;
   }
 
   #deploy(target: Target, start?: DeployStart): void {
-    const deployed = deploy(this.#ctx, target, { run: this.#run, ...(start && { start }) });
+    const parts = { run: this.#run, spans: this.spans, ...(start && { start }) };
+    const deployed = deploy(this.#ctx, target, parts);
     this.#inFlight.set(target.index, deployed);
   }
 
@@ -232,7 +234,7 @@ class BatchWork {
     if (event.type === "unordered") {
       this.spans.add(event);
       // Its run has stopped: the sentinel was not ordered, and no other one will be.
-      this.#inFlight.delete(event.index);
+      this.#inFlight.delete(event.target.index);
       this.isStopped = true;
     }
     if (event.type === "deployed") this.#takeDeployed(event);

@@ -11,11 +11,10 @@ import {
   type StartDeploys,
   sentinelService,
 } from "#fleet/deploys/contract.ts";
-import type { Trace } from "#kernel/tracing.ts";
 import { keyOf, ofFleet } from "#rollout/fleets.ts";
 import type { BatchRun } from "#rollout/internal.ts";
 import type { DeployOutcome, Target } from "#rollout/rules/outcome.ts";
-import { type DeployedTarget, traceOfDeploy } from "./spans.ts";
+import type { BatchSpans, DeployedTarget } from "./spans.ts";
 
 /** A sentinel that a pin holds back, and why. */
 export type Pinned = { id: string; reason: string };
@@ -26,7 +25,7 @@ type StartedDeploys = Awaited<ReturnType<StartDeploys>>;
 export type Event =
   | ({ type: "begun"; targets: readonly Target[] } & StartedDeploys)
   | ({ type: "deployed"; outcome: DeployOutcome; wasKilled: boolean } & DeployedTarget)
-  | ({ type: "unordered"; index: number } & DeployedTarget)
+  | ({ type: "unordered" } & DeployedTarget)
   | { type: "recorded"; wasKilled: boolean }
   | { type: "ordered"; ids: readonly string[] }
   | { type: "pins read"; pinned: Pinned[] | null }
@@ -39,20 +38,25 @@ export function stopEvent(ctx: Context): RestatePromise<Event> {
   return RestatePromise.race([ctx.signal<null>("stop").map(toEvent), cancelled.map(toEvent)]);
 }
 
-type DeployRun = Pick<BatchRun, "run" | "fleet" | "trace">;
+type DeployParts = { run: Pick<BatchRun, "run" | "fleet">; spans: Pick<BatchSpans, "traceOf"> };
 
 /** Begins deploys of a group, the first ones at least, in one entry of the journal. */
 export function start(
   ctx: Context,
   targets: readonly Target[],
-  { run, atOnce, startDeploys }: { run: DeployRun; atOnce: number; startDeploys: StartDeploys },
+  {
+    run,
+    spans,
+    atOnce,
+    startDeploys,
+  }: DeployParts & { atOnce: number; startDeploys: StartDeploys },
 ): RestatePromise<Event> {
   const orders = targets.map((target) => ({
     sentinelId: target.id,
     image: target.image,
     deployId: deployIdOf(ctx, target),
     ...runOf(run),
-    ...traceOf(ctx, target, run),
+    ...spans.traceOf(target),
   }));
   return ctx
     .run("begin-deploys", () => startDeploys(orders, keyOf(run), atOnce))
@@ -68,11 +72,7 @@ export function deployIdOf(ctx: Context, { index }: Target): string {
   return `${ctx.request().id}-${index}`;
 }
 
-function traceOf(ctx: Context, target: Target, { trace }: DeployRun): { trace?: Trace } {
-  return trace === undefined ? {} : { trace: traceOfDeploy(ctx, target, trace) };
-}
-
-function runOf({ run }: DeployRun): { run?: string } {
+function runOf({ run }: DeployParts["run"]): { run?: string } {
   return run === undefined ? {} : { run };
 }
 
@@ -80,7 +80,7 @@ function runOf({ run }: DeployRun): { run?: string } {
 export function deploy(
   ctx: Context,
   target: Target,
-  { run, start }: { run: DeployRun; start?: DeployStart },
+  { run, spans, start }: DeployParts & { start?: DeployStart },
 ): RestatePromise<Event> {
   const { id, image } = target;
   const begun = start && {
@@ -90,7 +90,7 @@ export function deploy(
   return ctx
     .client(sentinelService, id)
     .Deploy({
-      ...{ image, ...runOf(run), ...ofFleet(keyOf(run)), ...traceOf(ctx, target, run) },
+      ...{ image, ...runOf(run), ...ofFleet(keyOf(run)), ...spans.traceOf(target) },
       ...(begun && { begun }),
     })
     .map((result, failure) => toEvent(target, result, failure));
@@ -104,7 +104,7 @@ export function toEvent(
 ): Event {
   const { index, id } = target;
   const span = result?.span;
-  if (result?.ordered === false) return { type: "unordered", index, target, span };
+  if (result?.ordered === false) return { type: "unordered", target, span };
   const outcome = { index, id, ...outcomeOf(result, failure) };
   return { type: "deployed", target, outcome, wasKilled: failure !== undefined, span };
 }

@@ -9,48 +9,41 @@ import type { DeployOutcome, Target } from "#rollout/rules/outcome.ts";
 /** `span`: its start and end, Unix ms; absent: it is not traced. */
 export type DeployedTarget = { target: Target; span?: DeployResult["span"] };
 
-/** Derived once for each batch, which has many deploys. */
-const ofBatches = new WeakMap<Context, Trace>();
-
-/** The span of the batch, a child of this one. */
-function traceOfBatch(ctx: Context, trace: Trace): Trace {
-  const known = ofBatches.get(ctx) ?? childOf(trace, ctx.request().id);
-  ofBatches.set(ctx, known);
-  return known;
-}
-
-/** `trace`: of which the batch is a part. */
-export function traceOfDeploy(ctx: Context, { index }: Target, trace: Trace): Trace {
-  return childOf(traceOfBatch(ctx, trace), "deploy", index);
-}
-
 /** Collects the deploys of a batch that have ended. */
 export class BatchSpans {
   readonly #ctx: Context;
   readonly #run: Omit<BatchRun, "targets">;
+  /** The span of the batch; undefined: the rollout is not traced. */
+  readonly #trace: Trace | undefined;
   readonly #spans: Span[] = [];
 
   constructor(ctx: Context, run: Omit<BatchRun, "targets">) {
     this.#ctx = ctx;
     this.#run = run;
+    this.#trace = run.trace && childOf(run.trace, ctx.request().id);
+  }
+
+  /** The span of a deploy, as its order has it. */
+  traceOf({ index }: Target): { trace?: Trace } {
+    return this.#trace === undefined ? {} : { trace: childOf(this.#trace, "deploy", index) };
   }
 
   /** `outcome`: absent: it was not ordered. */
   add({ target, span, outcome }: DeployedTarget & { outcome?: DeployOutcome }): void {
-    const { trace, kind } = this.#run;
+    const { trace } = this.traceOf(target);
     if (trace === undefined || span === undefined) return;
     const [startMs, endMs] = span;
     const hasFailed = outcome?.ok === false;
     this.#spans.push({
-      trace: traceOfDeploy(this.#ctx, target, trace),
-      parent: traceOfBatch(this.#ctx, trace),
+      trace,
+      parent: this.#trace,
       name: "deploy sentinel",
       kind: "internal",
       ...{ startMs, endMs },
       attributes: {
         "vedette.sentinel.id": target.id,
         "vedette.image": target.image,
-        "vedette.deploy.kind": kind,
+        "vedette.deploy.kind": this.#run.kind,
         "deployment.status": outcome === undefined ? "not_ordered" : statusOf(hasFailed),
       },
       error: hasFailed ? codeOf(outcome) : undefined,
@@ -59,12 +52,12 @@ export class BatchSpans {
 
   /** Sends them, with that of the batch itself. One without deploys has none. */
   send(): void {
-    const { trace, batch } = this.#run;
-    if (trace === undefined || this.#spans.length === 0) return;
+    const { trace: parent, batch } = this.#run;
+    if (this.#trace === undefined || this.#spans.length === 0) return;
     const failed = this.#spans.filter(({ error }) => error !== undefined).length;
     const own: Span = {
-      trace: traceOfBatch(this.#ctx, trace),
-      parent: trace,
+      trace: this.#trace,
+      parent,
       name: "batch",
       kind: "internal",
       startMs: Math.min(...this.#spans.map(({ startMs }) => startMs)),
