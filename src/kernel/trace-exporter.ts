@@ -26,12 +26,16 @@ import {
   type SpanExporter,
   TraceIdRatioBasedSampler,
 } from "@opentelemetry/sdk-trace";
+import { inTime } from "./async.ts";
 import type { Log } from "./log.ts";
 import { readVersion } from "./process.ts";
 import { type Exporter, type Span, setExporter } from "./tracing.ts";
 
 /** Less than the 5 s of the specification: what waits is lost with the process. */
 const delayMs = 1_000;
+
+/** Of a delivery with its repetitions, as of the queue's: the package limits the time without a byte, and 4 MB. */
+const deliverLimitMs = 30_000;
 
 /** Starts to export spans. Returns how it is stopped, which sends what waits. */
 export function exportTraces(environment: NodeJS.ProcessEnv, log: Log): () => Promise<void> {
@@ -53,14 +57,15 @@ function createExporter(environment: NodeJS.ProcessEnv, log: Log) {
     maxExportBatchSize: Number(environment["OTEL_BSP_MAX_EXPORT_BATCH_SIZE"]) || undefined,
   } as ConstructorParameters<typeof BatchSpanProcessor>[0]);
   const toReadable = createToReadable();
+  const deliver = (spans: readonly Span[]) =>
+    new Promise<boolean>((resolve) => {
+      output.export(spans.map(toReadable), ({ code }) => resolve(code === 0));
+    });
   const exporter: Exporter & { stop: () => Promise<void> } = {
     samples: (traceparent, hasParent) => isSampled(sampler, traceparent, hasParent),
     add: (span) => queue.onEnd(toReadable(span)),
     flush: () => void queue.forceFlush().catch(() => {}),
-    deliver: (spans) =>
-      new Promise((resolve) => {
-        output.export(spans.map(toReadable), ({ code }) => resolve(code === 0));
-      }),
+    deliver: (spans) => inTime(() => deliver(spans), { limitMs: deliverLimitMs, otherwise: false }),
     stop: () => queue.shutdown().catch(() => {}),
   };
   return exporter;
