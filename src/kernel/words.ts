@@ -102,6 +102,18 @@ export const timeoutWords = {
   rollback: "rolls back",
 } as const;
 
+type ServedVersion = { serves: number; unfinished: Readonly<Record<string, number>> };
+
+/** Says if a version of the program serves, and counts what it has started and that has not ended. */
+export function versionWords({ serves, unfinished }: ServedVersion): {
+  state: string;
+  left: number;
+} {
+  const left = Object.values(unfinished).reduce((sum, count) => sum + count, 0);
+  if (serves > 0) return { state: `serves ${serves} services`, left };
+  return { state: left > 0 ? "drains" : "drained", left };
+}
+
 type AlertRollout = { image: string; wave: number; ended_at?: string | number | undefined };
 
 export function rolloutOfAlert(

@@ -5,6 +5,7 @@ import type { GlobalOptions } from "#cli/options.ts";
 import { complain, printAnswer } from "#cli/print.ts";
 import { createTable, plain } from "#cli/table.ts";
 import { formatUtc } from "#kernel/time.ts";
+import { versionWords } from "#kernel/words.ts";
 import { engineHandlers, engineService, type Troubled, type Version } from "#worker/contract.ts";
 
 /** Exit code 2: there is one. */
@@ -45,22 +46,17 @@ async function readVersions(options: GlobalOptions): Promise<Version[]> {
   return (await connect(options).call(`${engineService.name}/Versions`, {}, output)).versions;
 }
 
-const countUnfinished = ({ unfinished }: Version) =>
-  Object.values(unfinished).reduce((sum, count) => sum + count, 0);
-
 /** Exit code 2: a version that no longer serves has something left. */
 export async function showVersions(options: GlobalOptions): Promise<number> {
   const versions = await readVersions(options);
   printAnswer({ versions }, options.json, () => describeVersions(versions));
-  return versions.some((one) => one.serves === 0 && countUnfinished(one) > 0) ? 2 : 0;
+  return versions.some((one) => one.serves === 0 && versionWords(one).left > 0) ? 2 : 0;
 }
 
 function describeVersions(versions: readonly Version[]): string {
   const table = createTable(["revision", "address", "registered", "state", "unfinished"]);
   for (const one of versions) {
-    const left = countUnfinished(one);
-    const isServing = one.serves > 0;
-    const state = isServing ? `serves ${one.serves} services` : left > 0 ? "drains" : "drained";
+    const { state } = versionWords(one);
     const counts = Object.entries(one.unfinished).map(([status, count]) => `${count} ${status}`);
     const lost = one.unreachable > 0 ? [`${one.unreachable} unreachable`] : [];
     const unfinished = plain([...counts, ...lost].join(", "));
@@ -100,7 +96,7 @@ async function countLeft(revision: string, options: GlobalOptions): Promise<numb
   if (found.some(({ serves }) => serves > 0)) {
     throw new Error(`${revision} serves: a version drains once a later one is started`);
   }
-  return found.reduce((sum, one) => sum + countUnfinished(one), 0);
+  return found.reduce((sum, one) => sum + versionWords(one).left, 0);
 }
 
 const describeLeft = (revision: string, left: number) =>

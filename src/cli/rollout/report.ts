@@ -102,16 +102,15 @@ function gateLines({ gate, state }: RolloutStatus): string[] {
         : `failed at ${plain(run.location)}, ${formatUtc(run.at)}: ${plain(run.reason)}`;
     return `  gate       ${check}: ${found}`;
   });
-  const others = gate.gates.flatMap(({ name, verdict, reason, readings, until, on_timeout }) => [
-    `  gate       ${name}: ${verdict}, ${plain(reason)}${
-      verdict === "pass" || state !== "in_progress"
-        ? ""
-        : `; ${timeoutWords[on_timeout]} at ${formatUtc(until)}`
-    }`,
-    ...readings
-      .slice(-3)
-      .map((one) => `             ${formatUtc(one.at)} ${one.verdict} ${plain(one.value)}`),
-  ]);
+  const others = gate.gates.flatMap(({ name, verdict, reason, readings, until, on_timeout }) => {
+    const isClosed = verdict !== "pass" && state === "in_progress";
+    const end = isClosed ? `; ${timeoutWords[on_timeout]} at ${formatUtc(until)}` : "";
+    const last = readings.slice(-3);
+    return [
+      `  gate       ${name}: ${verdict}, ${plain(reason)}${end}`,
+      ...last.map((one) => `             ${formatUtc(one.at)} ${one.verdict} ${plain(one.value)}`),
+    ];
+  });
   return [...checks, ...others];
 }
 

@@ -2,15 +2,15 @@
 import { cleanWords } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { formatDuration, toIso } from "#kernel/time.ts";
-import type {
-  GateOf,
-  GateProblemCode,
-  GateState,
-  GateVerdict,
-  NamedGate,
-  Reading,
+import {
+  compare,
+  type GateOf,
+  type GateProblemCode,
+  type GateState,
+  type GateVerdict,
+  type NamedGate,
+  type Reading,
 } from "./contract.ts";
-import { compare } from "./contract.ts";
 import type { Evaluation, GateKind, PrometheusAnswer, Sample } from "./kind.ts";
 import { lastReading, withReading } from "./readings.ts";
 

@@ -6,6 +6,7 @@ import { Notice, Panel, Table, Waiting } from "#console/web/parts/blocks.tsx";
 import { ask } from "#console/web/parts/confirm.tsx";
 import { Time } from "#console/web/parts/time.tsx";
 import { useRead } from "#console/web/use-read.ts";
+import { versionWords } from "#kernel/words.ts";
 import type { Troubled, Version } from "#worker/contract.ts";
 
 export function EnginePage() {
@@ -129,9 +130,8 @@ function Versions() {
 }
 
 function VersionCells({ version, reload }: { version: Version; reload: () => void }) {
-  const { revision, address, registered_at: registered, serves, unfinished } = version;
-  const left = Object.values(unfinished).reduce((sum, n) => sum + n, 0);
-  const isOver = serves === 0;
+  const { revision, address, registered_at: registered, serves } = version;
+  const { state, left } = versionWords(version);
   return (
     <tr>
       <td data-name="Revision" class="mono">
@@ -144,8 +144,7 @@ function VersionCells({ version, reload }: { version: Version; reload: () => voi
         <Time iso={registered} />
       </td>
       <td data-name="State">
-        {!isOver && `serves ${count(serves)} services`}
-        {isOver && (left > 0 ? "drains" : "drained")}
+        {state}
         {version.unreachable > 0 && (
           <span class="tag t-bad">{count(version.unreachable)} unreachable</span>
         )}
@@ -155,7 +154,7 @@ function VersionCells({ version, reload }: { version: Version; reload: () => voi
       </td>
       {may("operate") && (
         <td class="number">
-          {isOver && left > 0 && (
+          {serves === 0 && left > 0 && (
             <button
               type="button"
               class="small"
