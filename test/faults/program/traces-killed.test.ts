@@ -3,10 +3,14 @@ import { expect, it, onTestFinished } from "vitest";
 import { startProgram } from "../../support/program/program.ts";
 import { startFakeFleet } from "../../support/rollout/fake-fleet.ts";
 import { imageV2 } from "../../support/rollout/rollout-builders.ts";
-import { findOrphans, startOtlpReceiver } from "../../support/servers/otlp-receiver.ts";
+import {
+  callerSpan,
+  callTraced,
+  findOrphans,
+  startOtlpReceiver,
+} from "../../support/servers/otlp-receiver.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
-const caller = "00f067aa0ba902b7";
 const within = (what: string) => ({ withinMs: 60_000, what });
 
 it("the trace of a rollout has each parent once and no orphan, although the program was killed at any time", async () => {
@@ -24,17 +28,8 @@ it("the trace of a rollout has each parent once and no orphan, although the prog
 
   for (const [round, killAtMs] of [150, 700, 1_500, 2_600].entries()) {
     const traceId = `${round + 1}`.padStart(32, "b");
-    const address = `${program.endpoints().control}/vedette.v1.SentinelRolloutService/singleton/Rollout/send`;
-    const answer = await fetch(address, {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${program.token()}`,
-        "content-type": "application/json",
-        traceparent: `00-${traceId}-${caller}-01`,
-      },
-      body: JSON.stringify({ image: `${imageV2}.${round}`, wave_percentages: [30, 100] }),
-    });
-    expect(answer.status).toBe(202);
+    const body = { image: `${imageV2}.${round}`, wave_percentages: [30, 100] };
+    expect(await callTraced(program, "Rollout/send", { traceId, body })).toBe(202);
     await new Promise((resolve) => setTimeout(resolve, killAtMs));
     program.kill9("main");
     await program.start();
@@ -46,7 +41,7 @@ it("the trace of a rollout has each parent once and no orphan, although the prog
     const spans = await waitFor(() => {
       const all = receiver.trace(traceId);
       const isOver = all.some(({ name }) => name === "rollout");
-      return isOver && findOrphans(all, caller).length === 0 && all;
+      return isOver && findOrphans(all, callerSpan).length === 0 && all;
     }, within("the trace to be whole"));
     const counts = Object.groupBy(spans, ({ name }) => name);
     expect([counts["rollout"]?.length, counts["wave"]?.length]).toEqual([1, 2]);

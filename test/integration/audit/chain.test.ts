@@ -1,29 +1,19 @@
 /** Sealing, verifying, exporting and shortening the audit log on a real Postgres. */
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { removeOld, type SealedRow, seal, startSealing, verify } from "#audit/chain.ts";
 import { type ExportOrder, exportRows } from "#audit/log.ts";
 import { actorOf, recordAudit } from "#kernel/audit.ts";
-import { type Database, inTransaction, migrate, openDatabase } from "#kernel/database.ts";
+import { inTransaction } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { startTestDatabase } from "../../support/servers/servers.ts";
+import { prepareDatabase } from "../../support/run/prepare-database.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const log = createLog({ level: "silent", format: "json" });
-let database: Database;
-
-beforeAll(async () => {
-  const server = await startTestDatabase();
-  await migrate(server.url, log);
-  database = openDatabase(server.url, log);
-  return async () => {
-    await database.end();
-    await server.stop();
-  };
-});
+const { database } = prepareDatabase();
 
 beforeEach(async () => {
-  await database.query("TRUNCATE audit_log, audit_deliveries");
-  await database.query("UPDATE audit_head SET seq = 0, hash = decode(repeat('00', 32), 'hex')");
+  await database().query("TRUNCATE audit_log, audit_deliveries");
+  await database().query("UPDATE audit_head SET seq = 0, hash = decode(repeat('00', 32), 'hex')");
 });
 
 const record = (name: string, key?: string) => ({
@@ -33,13 +23,13 @@ const record = (name: string, key?: string) => ({
 });
 
 async function write(count: number): Promise<void> {
-  for (let i = 1; i <= count; i += 1) await recordAudit(database, [record(`w${i}`)]);
+  for (let i = 1; i <= count; i += 1) await recordAudit(database(), [record(`w${i}`)]);
 }
 
 async function exported(order: Partial<ExportOrder> = {}): Promise<SealedRow[]> {
   const { signal } = new AbortController();
   const rows: SealedRow[] = [];
-  const all = exportRows(database, { follow: false, signal, onAway: () => {}, ...order });
+  const all = exportRows(database(), { follow: false, signal, onAway: () => {}, ...order });
   for await (const row of all) rows.push(row);
   return rows;
 }
@@ -47,17 +37,17 @@ async function exported(order: Partial<ExportOrder> = {}): Promise<SealedRow[]> 
 describe("sealed rows", () => {
   it("have places without gaps, whoever seals at the same time", async () => {
     await write(20);
-    const sealing = Array.from({ length: 5 }, () => seal(database));
+    const sealing = Array.from({ length: 5 }, () => seal(database()));
     await Promise.all([...sealing, write(20)]);
 
     const rows = await exported();
 
     expect(rows.map(({ cursor }) => cursor)).toEqual(Array.from({ length: 40 }, (_, i) => i + 1));
-    expect(await verify(database)).toMatchObject({ state: "intact", rows: 40, first: 1 });
+    expect(await verify(database())).toMatchObject({ state: "intact", rows: 40, first: 1 });
   });
 
   it("come after those before them, although their transaction began earlier", async () => {
-    const client = await database.connect();
+    const client = await database().connect();
     await client.query("BEGIN");
     await recordAudit(client, [record("slow")]);
     await write(1);
@@ -72,26 +62,26 @@ describe("sealed rows", () => {
   });
 
   it("are written once by a step that is repeated", async () => {
-    await recordAudit(database, [record("once", "window:1")]);
-    await recordAudit(database, [record("once", "window:1")]);
+    await recordAudit(database(), [record("once", "window:1")]);
+    await recordAudit(database(), [record("once", "window:1")]);
 
     expect(await exported()).toHaveLength(1);
   });
 
   it("are sealed in the background within a second", async () => {
-    const sealing = startSealing(database, log, 0);
+    const sealing = startSealing(database(), log, 0);
     await write(3);
 
     const count = "SELECT count(*)::int AS sealed FROM audit_log WHERE seq IS NOT NULL";
-    await waitFor(async () => (await database.query(count)).rows[0].sealed === 3, {
+    await waitFor(async () => (await database().query(count)).rows[0].sealed === 3, {
       ...{ withinMs: 5_000, what: "the seals" },
     });
     await sealing.stop();
-    expect(await verify(database)).toMatchObject({ state: "intact", rows: 3 });
+    expect(await verify(database())).toMatchObject({ state: "intact", rows: 3 });
   });
 
   it("are not there if the change was rolled back", async () => {
-    const change = inTransaction(database, async (transaction) => {
+    const change = inTransaction(database(), async (transaction) => {
       await recordAudit(transaction, [record("never")]);
       throw new Error("no");
     });
@@ -104,7 +94,7 @@ describe("sealed rows", () => {
 describe("verify", () => {
   beforeEach(async () => {
     await write(5);
-    await seal(database);
+    await seal(database());
   });
 
   it.each([
@@ -114,18 +104,18 @@ describe("verify", () => {
     [`meta = '{"a": 1}'`, 1],
     ["remote_ip = '10.0.0.1'", 5],
   ])("names the first row that has %s", async (change, cursor) => {
-    await database.query(`UPDATE audit_log SET ${change} WHERE seq >= $1`, [cursor]);
+    await database().query(`UPDATE audit_log SET ${change} WHERE seq >= $1`, [cursor]);
 
-    expect(await verify(database)).toMatchObject({ state: "changed", cursor });
+    expect(await verify(database())).toMatchObject({ state: "changed", cursor });
   });
 
   it("names rows that are missing in the middle, at the start and at the end", async () => {
-    await database.query("DELETE FROM audit_log WHERE seq = 5");
-    const atEnd = await verify(database);
-    await database.query("DELETE FROM audit_log WHERE seq IN (2, 3)");
-    const within = await verify(database);
-    await database.query("DELETE FROM audit_log WHERE seq = 1");
-    const atStart = await verify(database);
+    await database().query("DELETE FROM audit_log WHERE seq = 5");
+    const atEnd = await verify(database());
+    await database().query("DELETE FROM audit_log WHERE seq IN (2, 3)");
+    const within = await verify(database());
+    await database().query("DELETE FROM audit_log WHERE seq = 1");
+    const atStart = await verify(database());
 
     expect(atEnd).toEqual({ state: "missing", cursor: 5, through: 5 });
     expect(within).toEqual({ state: "missing", cursor: 2, through: 3 });
@@ -133,67 +123,71 @@ describe("verify", () => {
   });
 
   it("names rows that are missing at the end although others were written since", async () => {
-    await database.query("DELETE FROM audit_log WHERE seq >= 4");
+    await database().query("DELETE FROM audit_log WHERE seq >= 4");
     await write(1);
 
-    expect(await verify(database)).toEqual({ state: "missing", cursor: 4, through: 5 });
+    expect(await verify(database())).toEqual({ state: "missing", cursor: 4, through: 5 });
   });
 
   it("finds by a head that was noted elsewhere that the end was removed with its count", async () => {
-    const noted = await verify(database);
+    const noted = await verify(database());
     if (noted.state !== "intact") throw new Error(noted.state);
-    await database.query("DELETE FROM audit_log WHERE seq >= 4");
-    await database.query(
+    await database().query("DELETE FROM audit_log WHERE seq >= 4");
+    await database().query(
       "UPDATE audit_head SET (seq, hash) = (SELECT seq, hash FROM audit_log WHERE seq = 3)",
     );
 
-    expect(await verify(database)).toMatchObject({ state: "intact", rows: 3 });
-    expect(await verify(database, noted.head)).toEqual({ state: "missing", cursor: 4, through: 5 });
+    expect(await verify(database())).toMatchObject({ state: "intact", rows: 3 });
+    expect(await verify(database(), noted.head)).toEqual({
+      state: "missing",
+      cursor: 4,
+      through: 5,
+    });
   });
 
   it("finds by such a head that all rows were made anew", async () => {
-    const noted = await verify(database);
+    const noted = await verify(database());
     if (noted.state !== "intact") throw new Error(noted.state);
-    await database.query("UPDATE audit_log SET seq = NULL, actor_id = 'ben'");
-    await database.query("UPDATE audit_head SET seq = 0, hash = decode(repeat('00', 32), 'hex')");
+    await database().query("UPDATE audit_log SET seq = NULL, actor_id = 'ben'");
+    await database().query("UPDATE audit_head SET seq = 0, hash = decode(repeat('00', 32), 'hex')");
 
-    expect(await verify(database)).toMatchObject({ state: "intact", rows: 5 });
-    expect(await verify(database, noted.head)).toMatchObject({ state: "changed", cursor: 5 });
+    expect(await verify(database())).toMatchObject({ state: "intact", rows: 5 });
+    expect(await verify(database(), noted.head)).toMatchObject({ state: "changed", cursor: 5 });
   });
 });
 
 describe("rows that are too old", () => {
   beforeEach(async () => {
     await write(4);
-    await database.query(
+    await database().query(
       "UPDATE audit_log SET time = now() - interval '40 days' WHERE description < 'Added window w4'",
     );
   });
 
   it("are removed, and the chain says where it starts", async () => {
-    expect(await removeOld(database, 30)).toBe(3);
-    expect(await removeOld(database, 30)).toBe(0);
+    expect(await removeOld(database(), 30)).toBe(3);
+    expect(await removeOld(database(), 30)).toBe(0);
 
-    expect(await verify(database)).toMatchObject({ state: "intact", rows: 2, first: 4 });
+    expect(await verify(database())).toMatchObject({ state: "intact", rows: 2, first: 4 });
     expect((await exported()).map(({ event }) => event)).toEqual(["window.add", "audit.removed"]);
   });
 
   it("stay until each channel has them", async () => {
-    await database.query("INSERT INTO audit_deliveries VALUES ('siem', 1)");
+    await database().query("INSERT INTO audit_deliveries VALUES ('siem', 1)");
 
-    expect(await removeOld(database, 30)).toBe(1);
-    expect(await verify(database)).toMatchObject({ first: 2 });
+    expect(await removeOld(database(), 30)).toBe(1);
+    expect(await verify(database())).toMatchObject({ first: 2 });
   });
 
   it("are missing if more were removed than the chain says", async () => {
-    await removeOld(database, 30);
-    await database.query("DELETE FROM audit_log WHERE seq = 4");
+    await removeOld(database(), 30);
+    await database().query("DELETE FROM audit_log WHERE seq = 4");
 
-    expect(await verify(database)).toEqual({ state: "missing", cursor: 1, through: 4 });
+    expect(await verify(database())).toEqual({ state: "missing", cursor: 1, through: 4 });
   });
 
   it("are an error for an export that goes on after one of them", async () => {
-    await removeOld(database, 30);
+    await removeOld(database(), 30);
 
     await expect(exported({ since: 2 })).rejects.toThrow("row 3 is missing");
   });
@@ -202,7 +196,7 @@ describe("rows that are too old", () => {
 describe("an export", () => {
   it("goes on after a cursor, and starts at a time", async () => {
     await write(3);
-    await database.query(
+    await database().query(
       "UPDATE audit_log SET time = now() - interval '2 days' WHERE description LIKE '%w1'",
     );
     const all = await exported();
@@ -224,8 +218,8 @@ describe("an export", () => {
 
   it("stops at a row that is missing, and skips none", async () => {
     await write(3);
-    await seal(database);
-    await database.query("DELETE FROM audit_log WHERE seq = 2");
+    await seal(database());
+    await database().query("DELETE FROM audit_log WHERE seq = 2");
 
     await expect(exported()).rejects.toThrow("row 2 is missing");
   });
@@ -235,7 +229,7 @@ describe("an export", () => {
     const ended = new AbortController();
     const seen: number[] = [];
     const order = { follow: true, signal: ended.signal, onAway: () => {} };
-    for await (const { cursor } of exportRows(database, order)) {
+    for await (const { cursor } of exportRows(database(), order)) {
       seen.push(cursor);
       if (cursor === 1) await write(2);
       if (cursor === 3) ended.abort();

@@ -1,39 +1,28 @@
 /** Rows of the audit log on their way to a channel: at least once, in order, by whichever process. */
-import { beforeAll, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { seal } from "#audit/chain.ts";
 import { deliverNext, startDelivery } from "#audit/deliver.ts";
 import { actorOf, recordAudit } from "#kernel/audit.ts";
-import { type Database, migrate, openDatabase } from "#kernel/database.ts";
 import { createLog } from "#kernel/log.ts";
-import { startTestDatabase } from "../../support/servers/servers.ts";
+import { prepareDatabase } from "../../support/run/prepare-database.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const log = createLog({ level: "silent", format: "json" });
-let database: Database;
-
-beforeAll(async () => {
-  const server = await startTestDatabase();
-  await migrate(server.url, log);
-  database = openDatabase(server.url, log);
-  return async () => {
-    await database.end();
-    await server.stop();
-  };
-});
+const { database } = prepareDatabase();
 
 beforeEach(async () => {
-  await database.query("TRUNCATE audit_log, audit_deliveries");
-  await database.query("UPDATE audit_head SET seq = 0, hash = decode(repeat('00', 32), 'hex')");
-  await database.query("INSERT INTO audit_deliveries (channel, seq) VALUES ('siem', 0)");
+  await database().query("TRUNCATE audit_log, audit_deliveries");
+  await database().query("UPDATE audit_head SET seq = 0, hash = decode(repeat('00', 32), 'hex')");
+  await database().query("INSERT INTO audit_deliveries (channel, seq) VALUES ('siem', 0)");
 });
 
 async function write(count: number, text = "Added"): Promise<void> {
   const record = { event: "pin.add", description: text, actor: actorOf("ada"), targets: [] };
   await recordAudit(
-    database,
+    database(),
     Array.from({ length: count }, () => record),
   );
-  await seal(database);
+  await seal(database());
 }
 
 /** A receiver that answers with these statuses, the last one for ever. */
@@ -53,10 +42,10 @@ it("a request that is not accepted is repeated with the same id, and nothing ove
   await write(3);
   const { requests, parts } = receiver(503, 200);
 
-  await expect(deliverNext(database, parts)).rejects.toThrow("status 503");
-  const accepted = await deliverNext(database, parts);
+  await expect(deliverNext(database(), parts)).rejects.toThrow("status 503");
+  const accepted = await deliverNext(database(), parts);
   await write(2);
-  await deliverNext(database, parts);
+  await deliverNext(database(), parts);
 
   expect(accepted).toBe(3);
   expect(requests.map(({ id }) => id)).toEqual(["audit_1_3", "audit_1_3", "audit_4_5"]);
@@ -65,11 +54,11 @@ it("a request that is not accepted is repeated with the same id, and nothing ove
 it("what a killed process has sent without an answer is sent again once its lease is over", async () => {
   await write(2);
   const { requests, parts } = receiver(200);
-  await database.query("UPDATE audit_deliveries SET leased_until = now() + interval '1 min'");
+  await database().query("UPDATE audit_deliveries SET leased_until = now() + interval '1 min'");
 
-  const while_ = await deliverNext(database, parts);
-  await database.query("UPDATE audit_deliveries SET leased_until = now() - interval '1 s'");
-  const after = await deliverNext(database, parts);
+  const while_ = await deliverNext(database(), parts);
+  await database().query("UPDATE audit_deliveries SET leased_until = now() - interval '1 s'");
+  const after = await deliverNext(database(), parts);
 
   expect([while_, after]).toEqual([0, 2]);
   expect(requests).toEqual([{ id: "audit_1_2", cursors: [1, 2] }]);
@@ -78,7 +67,7 @@ it("what a killed process has sent without an answer is sent again once its leas
 it("several processes send each row once, in order", async () => {
   await write(250);
   const { requests, parts } = receiver(200);
-  const senders = Array.from({ length: 3 }, () => startDelivery(database, parts));
+  const senders = Array.from({ length: 3 }, () => startDelivery(database(), parts));
 
   await waitFor(() => requests.flatMap(({ cursors }) => cursors).length >= 250, {
     ...{ withinMs: 20_000, what: "all rows" },
@@ -91,10 +80,10 @@ it("several processes send each row once, in order", async () => {
 it("a request has fewer rows when they are long", async () => {
   await write(50, "x".repeat(1_000));
   const meta = JSON.stringify({ text: "y".repeat(20_000) });
-  await database.query("UPDATE audit_log SET meta = $1", [meta]);
+  await database().query("UPDATE audit_log SET meta = $1", [meta]);
   const { requests, parts } = receiver(200);
 
-  await deliverNext(database, parts);
+  await deliverNext(database(), parts);
 
   expect(requests[0]?.cursors).toEqual(cursorsTo(9));
 });
@@ -102,8 +91,8 @@ it("a request has fewer rows when they are long", async () => {
 it("a channel that is no longer set keeps no row from being removed", async () => {
   const { parts } = receiver(200);
 
-  await startDelivery(database, { ...parts, channel: "" }).stop();
+  await startDelivery(database(), { ...parts, channel: "" }).stop();
 
-  const { rows } = await database.query("SELECT * FROM audit_deliveries");
+  const { rows } = await database().query("SELECT * FROM audit_deliveries");
   expect(rows).toEqual([]);
 });

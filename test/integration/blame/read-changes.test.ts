@@ -1,28 +1,15 @@
 /** Reads each kind of change from a real database. */
-import { beforeAll, beforeEach, expect, it, onTestFinished } from "vitest";
+import { beforeEach, expect, it, onTestFinished } from "vitest";
 import type { BlamedAlert } from "#blame/contract.ts";
 import { createExplainPause, createReadExplained } from "#blame/explain-pause.ts";
 import { createReadBlame } from "#blame/read-changes.ts";
 import { recordStart } from "#blame/record-start.ts";
-import { type Database, migrate, openDatabase } from "#kernel/database.ts";
-import { createLog } from "#kernel/log.ts";
-import { startTestDatabase } from "../../support/servers/servers.ts";
+import { prepareDatabase } from "../../support/run/prepare-database.ts";
 
-let database: Database;
-
-beforeAll(async () => {
-  const log = createLog({ level: "silent", format: "json" });
-  const server = await startTestDatabase();
-  await migrate(server.url, log);
-  database = openDatabase(server.url, log);
-  return async () => {
-    await database.end();
-    await server.stop();
-  };
-});
+const { database } = prepareDatabase();
 
 beforeEach(async () => {
-  await database.query(
+  await database().query(
     "TRUNCATE rollouts, sentinels, definitions, alert_route_backups, audit_log, process_starts CASCADE",
   );
 });
@@ -30,14 +17,14 @@ beforeEach(async () => {
 /** Ranks what changed for a check that was good a minute ago and failed now. */
 async function blame(place: Partial<BlamedAlert["place"]>) {
   const nowMs = Date.now() + 1_000;
-  const ask = await createReadBlame(database, ["hash-of-own"])(nowMs);
+  const ask = await createReadBlame(database(), ["hash-of-own"])(nowMs);
   return ask({ goodAtMs: nowMs - 60_000, failedAtMs: nowMs, place: { names: [], ...place } });
 }
 
 type Wave = { started_at: string; ended_at: string | null };
 
 const rolloutOf = (id: string, agoMs: number, waves: Wave[] = []) =>
-  database.query(
+  database().query(
     `INSERT INTO rollouts (id, image, requested_image, wave_percentages, state, started_by, started_at,
        updated_at, current_wave, waves)
      VALUES ($1, 'gw:2', 'gw:2', '{100}', 'in_progress', 'ada', $2, now(), $3, $4)`,
@@ -47,7 +34,7 @@ const rolloutOf = (id: string, agoMs: number, waves: Wave[] = []) =>
 const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
 
 const sentinel = (id: string, region: string, orderedAgoMs: number | null = null) =>
-  database.query(
+  database().query(
     `INSERT INTO sentinels (id, region, image, running_image, deploy_status, health, ordered_at)
      VALUES ($1, $2, 'gw:1', 'gw:1', 'ready', 'healthy', $3)`,
     [id, region, orderedAgoMs === null ? null : new Date(Date.now() - orderedAgoMs)],
@@ -56,7 +43,7 @@ const sentinel = (id: string, region: string, orderedAgoMs: number | null = null
 type Member = { id: string; region: string; wave: number; outcome: string | null; at?: string };
 
 const member = ({ id, region, wave, outcome, at = ago(0) }: Member) =>
-  database.query(
+  database().query(
     `INSERT INTO rollout_sentinels (rollout_id, sentinel_id, wave, previous_image, region, updated_at, outcome)
      VALUES ('ro_1', $1, $2, 'gw:1', $3, $4, $5)`,
     [id, wave, region, at, outcome],
@@ -119,7 +106,7 @@ it("an apply of definitions is named only in alerts of checks whose rows it chan
     { section: "checks", key: "a", kind: "change" },
     { section: "checks", key: "b", kind: "leave" },
   ];
-  await database.query(
+  await database().query(
     "INSERT INTO definitions (revision, apply_id, source, applied_by, rows, changes) VALUES (7, 'x', 'command', 'ben', $1, $2)",
     [JSON.stringify(rows), JSON.stringify(changes)],
   );
@@ -135,7 +122,7 @@ it("an apply of definitions is named only in alerts of checks whose rows it chan
 });
 
 it("an apply of alert routes is named in the alert of a drill alone", async () => {
-  await database.query(
+  await database().query(
     "INSERT INTO alert_route_backups VALUES ('b-1', now(), 'http://incident.invalid', '[]')",
   );
 
@@ -146,14 +133,14 @@ it("an apply of alert routes is named in the alert of a drill alone", async () =
 });
 
 it("a change of the checks' own key is named without a key or caller; one of other keys is not", async () => {
-  await database.query(
+  await database().query(
     `INSERT INTO keys (id, workspace_id, key_space_id, hash, start)
      VALUES ('key_own', 'ws_operator', 'ks_root', 'hash-of-own', 'v')`,
   );
-  onTestFinished(async () => void (await database.query("DELETE FROM keys")));
-  await database.query("UPDATE key_spaces SET key_count = 1000");
+  onTestFinished(async () => void (await database().query("DELETE FROM keys")));
+  await database().query("UPDATE key_spaces SET key_count = 1000");
   const insert = (id: string, target: string) =>
-    database.query(
+    database().query(
       `INSERT INTO audit_log (id, workspace_id, event, description, actor_type, actor_id, targets)
        VALUES ($1, 'ws_default', 'key.update', 'secret words', 'key', $2, $3)`,
       [id, `actor_${id}`, JSON.stringify([{ type: "key", id: target, name: "customer" }])],
@@ -171,18 +158,18 @@ it("a change of the checks' own key is named without a key or caller; one of oth
 
 it("the message of a paused rollout has what changed besides it, and is silent of itself", async () => {
   const pause = { id: "ro_1", fleet: "singleton", event: "paused" };
-  const readBlame = createReadBlame(database, []);
-  const explain = createExplainPause(database, readBlame);
+  const readBlame = createReadBlame(database(), []);
+  const explain = createExplainPause(database(), readBlame);
   await rolloutOf("ro_1", 60_000, [{ started_at: ago(20_000), ended_at: null }]);
   await sentinel("gw-0", "eu");
   await member({ id: "gw-0", region: "eu", wave: 1, outcome: "failed" });
   const alone = await explain(pause);
   await start({ api: { port: 1 } });
   await start({ api: { port: 2 } });
-  await database.query("UPDATE process_starts SET started_at = started_at - interval '25 s'");
+  await database().query("UPDATE process_starts SET started_at = started_at - interval '25 s'");
 
   const [line, ...others] = await explain(pause);
-  await database.query("UPDATE rollouts SET cause = 'operator'");
+  await database().query("UPDATE rollouts SET cause = 'operator'");
   const byOperator = await explain(pause);
 
   expect([alone, others, byOperator]).toEqual([[], [], []]);
@@ -190,7 +177,7 @@ it("the message of a paused rollout has what changed besides it, and is silent o
 });
 
 it("the notice of a pause has the lines that history has by then, and its own if that is late", async () => {
-  const read = createReadExplained(database);
+  const read = createReadExplained(database());
   const rollout = { id: "ro_1", fleet: "singleton", event: "paused" };
   const notice = { id: "ro_1#7", lines: ["It paused."], rollout };
   await rolloutOf("ro_1", 60_000);
@@ -198,7 +185,7 @@ it("the notice of a pause has the lines that history has by then, and its own if
   const late = await read(notice);
   const reading = read(notice);
   const lines = ["It paused.", "Changed besides: a restart."];
-  await database.query(
+  await database().query(
     "INSERT INTO rollout_messages (rollout_id, sequence, event, at, message) VALUES ($1, 7, 'paused', now(), $2)",
     ["ro_1", { id: notice.id, lines }],
   );
@@ -210,26 +197,26 @@ it("the notice of a pause has the lines that history has by then, and its own if
 
 it("a pause is not explained if what changed cannot be read", async () => {
   await rolloutOf("ro_1", 60_000);
-  const explain = createExplainPause(database, () => Promise.reject(new Error("away")));
+  const explain = createExplainPause(database(), () => Promise.reject(new Error("away")));
 
   expect(await explain({ id: "ro_1", fleet: "singleton", event: "paused" })).toEqual([]);
 });
 
 it("changes that cannot be read in a second are given up, and leave their connection to others", async () => {
-  const blocker = await database.connect();
+  const blocker = await database().connect();
   await blocker.query("BEGIN; LOCK TABLE definitions IN ACCESS EXCLUSIVE MODE");
   onTestFinished(async () => {
     await blocker.query("ROLLBACK");
     blocker.release();
   });
 
-  await expect(createReadBlame(database, [])(Date.now())).rejects.toThrow("statement timeout");
+  await expect(createReadBlame(database(), [])(Date.now())).rejects.toThrow("statement timeout");
 
-  expect(database.totalCount - database.idleCount).toBe(1);
+  expect(database().totalCount - database().idleCount).toBe(1);
 });
 
 const start = (settings: object, { version = "1", pepper = "p" } = {}) =>
-  recordStart(database, {
+  recordStart(database(), {
     part: "api",
     version,
     settings,
@@ -245,7 +232,7 @@ it("a start with other settings names those that differ, and no value", async ()
 
   expect(first).toMatchObject({ kind: "settings", who: "api" });
   expect(first?.text).toContain("with other settings (api.port, api.token)");
-  const { rows } = await database.query("SELECT settings FROM process_starts");
+  const { rows } = await database().query("SELECT settings FROM process_starts");
   expect(JSON.stringify(rows)).not.toContain("hidden");
 });
 

@@ -8,15 +8,17 @@ import { type Program, startProgram } from "../../support/program/program.ts";
 import { type FakeFleet, startFakeFleet } from "../../support/rollout/fake-fleet.ts";
 import { imageV2 } from "../../support/rollout/rollout-builders.ts";
 import {
+  callerSpan,
+  callTraced,
   findOrphans,
   type OtlpReceiver,
   type ReceivedSpan,
   startOtlpReceiver,
+  traceparentIn,
 } from "../../support/servers/otlp-receiver.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
-const caller = "00f067aa0ba902b7";
 const within = (what: string) => ({ withinMs: 30_000, what });
 
 /** Answers 500 to checks, and takes webhooks with the header by which their receiver continues the trace. */
@@ -77,33 +79,23 @@ describe("a program with a receiver of traces", () => {
   const untilWhole = (traceId: string, isComplete: (spans: ReceivedSpan[]) => boolean) =>
     waitFor(async () => {
       const spans = receiver.trace(traceId);
-      return isComplete(spans) && findOrphans(spans, caller).length === 0 && spans;
+      return isComplete(spans) && findOrphans(spans, callerSpan).length === 0 && spans;
     }, within("the trace to be whole"));
 
   const named = (spans: ReceivedSpan[], name: string) => spans.filter((span) => span.name === name);
 
   it("continues a pipeline's trace to the requests of the driver and the webhooks", async () => {
     const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
-    const address = `${program.endpoints().control}/vedette.v1.SentinelRolloutService/singleton/Rollout`;
+    const body = { image: imageV2, wave_percentages: [50, 100] };
 
-    const answer = await fetch(address, {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${program.token()}`,
-        "content-type": "application/json",
-        traceparent: `00-${traceId}-${caller}-01`,
-      },
-      body: JSON.stringify({ image: imageV2, wave_percentages: [50, 100] }),
-    });
-
-    expect(answer.status).toBe(200);
+    expect(await callTraced(program, "Rollout", { traceId, body })).toBe(200);
     const spans = await untilWhole(traceId, (all) => {
       const messages = named(all, "send sentinel_rollout");
       const isSent = messages.length >= 6 && named(all, "PUT").length >= 4;
       return isSent && named(all, "rollout").length === 1;
     });
     const [rollout] = named(spans, "rollout");
-    expect(rollout).toMatchObject({ parentSpanId: caller });
+    expect(rollout).toMatchObject({ parentSpanId: callerSpan });
     expect(named(spans, "wave")).toHaveLength(2);
     const deploys = named(spans, "deploy sentinel");
     expect(deploys).toHaveLength(4);
@@ -134,7 +126,7 @@ describe("a program with a receiver of traces", () => {
       headers: {
         authorization: `Bearer ${rootKey}`,
         "content-type": "application/json",
-        traceparent: `00-${traceId}-${caller}-01`,
+        traceparent: traceparentIn(traceId),
       },
       body: JSON.stringify({ key: "a_secret_key" }),
     });
@@ -144,7 +136,7 @@ describe("a program with a receiver of traces", () => {
     expect(span).toMatchObject({
       name: "POST /v2/keys.verifyKey",
       kind: 2,
-      parentSpanId: caller,
+      parentSpanId: callerSpan,
       attributes: {
         "http.request.method": "POST",
         "http.route": "/v2/keys.verifyKey",

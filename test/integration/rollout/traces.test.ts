@@ -7,14 +7,15 @@ import { type RolloutBench, startRolloutBench } from "../../support/rollout/roll
 import { imageV2 } from "../../support/rollout/rollout-builders.ts";
 import { startOver, untilStill } from "../../support/rollout/standstill.ts";
 import {
+  callerSpan,
   findOrphans,
   type OtlpReceiver,
   type ReceivedSpan,
   startOtlpReceiver,
+  traceparentIn,
 } from "../../support/servers/otlp-receiver.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
-const caller = "00f067aa0ba902b7";
 let traces = 0;
 const newTrace = () => (++traces).toString(16).padStart(32, "a");
 
@@ -38,7 +39,7 @@ describe.each(modes)("the trace of a rollout, $mode", ({ alwaysReplay }) => {
   });
 
   const rollOut = async (body: object, traceId: string) => {
-    const traceparent = `00-${traceId}-${caller}-01`;
+    const traceparent = traceparentIn(traceId);
     await bench.call("Rollout", { image: imageV2, ...body }, { traceparent });
     await untilStill(bench);
   };
@@ -50,7 +51,7 @@ describe.each(modes)("the trace of a rollout, $mode", ({ alwaysReplay }) => {
         const messages = spans.filter(({ kind }) => kind === 4);
         const isSent = ({ spanId }: ReceivedSpan) =>
           spans.some((one) => one.parentSpanId === spanId);
-        const isWhole = messages.every(isSent) && findOrphans(spans, caller).length === 0;
+        const isWhole = messages.every(isSent) && findOrphans(spans, callerSpan).length === 0;
         return isComplete(spans) && isWhole && spans;
       },
       { withinMs: 15_000, what: "the trace to be complete" },
@@ -73,7 +74,7 @@ describe.each(modes)("the trace of a rollout, $mode", ({ alwaysReplay }) => {
     const batches = only("batch");
     const [failed] = spans.filter(({ attributes }) => attributes["error.type"] === "crash_loop");
     expect(furtherRollouts).toEqual([]);
-    expect(rollout).toMatchObject({ parentSpanId: caller, status: { code: 2 } });
+    expect(rollout).toMatchObject({ parentSpanId: callerSpan, status: { code: 2 } });
     expect(rollback).toMatchObject({ parentSpanId: rollout?.spanId });
     expect(waves.map(({ parentSpanId }) => parentSpanId)).toEqual(waves.map(() => rollout?.spanId));
     expect(new Set(batches.map(({ parentSpanId }) => parentSpanId))).toEqual(
@@ -111,7 +112,7 @@ describe.each(modes)("the trace of a rollout, $mode", ({ alwaysReplay }) => {
 
   it("is not recorded for a caller whose trace is not sampled", async () => {
     await startOver(bench);
-    const traceparent = `00-${newTrace()}-${caller}-00`;
+    const traceparent = `00-${newTrace()}-${callerSpan}-00`;
 
     await bench.call("Rollout", { image: imageV2 }, { traceparent });
 

@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { z } from "zod";
+import type { Program } from "../program/program.ts";
 
 const Value = z.union([
   z.object({ stringValue: z.string() }).transform(({ stringValue }) => stringValue),
@@ -87,4 +88,30 @@ export async function startOtlpReceiver() {
 export function findOrphans(spans: readonly ReceivedSpan[], root?: string): ReceivedSpan[] {
   const known = new Set([...spans.map(({ spanId }) => spanId), root]);
   return spans.filter(({ parentSpanId }) => parentSpanId && !known.has(parentSpanId));
+}
+
+/** The id of the span in which a pipeline calls. */
+export const callerSpan = "00f067aa0ba902b7";
+
+/** The header of a caller within this trace. */
+export const traceparentIn = (traceId: string) => `00-${traceId}-${callerSpan}-01`;
+
+/** Calls a handler of a program's rollouts as a pipeline does, within this trace. Answers the status. */
+export async function callTraced(
+  program: Program,
+  handler: string,
+  { traceId, body }: { traceId: string; body: object },
+): Promise<number> {
+  const { control } = program.endpoints();
+  const answer = await fetch(`${control}/vedette.v1.SentinelRolloutService/singleton/${handler}`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${program.token()}`,
+      "content-type": "application/json",
+      traceparent: traceparentIn(traceId),
+    },
+    body: JSON.stringify(body),
+  });
+  await answer.text();
+  return answer.status;
 }
