@@ -24,6 +24,7 @@ const oldestNode = ">=22.18";
 export const entryPoints = {
   "./client": "client/client.ts",
   "./config": "definitions/define-config.ts",
+  "./testing": "testing/testing.ts",
 } as const;
 
 /** Throws an error when the repository's package.json is not what this is made for. */

@@ -71,6 +71,7 @@ const mayImport: Record<string, readonly string[]> = {
   ],
   control: ["kernel/", contracts],
   client: [contracts],
+  testing: ["kernel/", "embedded/", "worker/"],
   /** The only one that knows everybody. */
   app: [""],
   cli: ["kernel/", contracts, commands, "app/", "config.ts"],

@@ -2,12 +2,16 @@
  * Real servers for integration tests, each with a temporary directory and free ports. By default
  * they are the npm binaries; with TEST_ENGINE=docker they are containers.
  */
-import type { EndpointOptions } from "@restatedev/restate-sdk";
 import { type PostgresSettings, startPostgres } from "#embedded/postgres.ts";
-import { type RestateSettings, startRestate } from "#embedded/restate.ts";
-import type { SupervisedServer } from "#embedded/supervised.ts";
 import { createLog } from "#kernel/log.ts";
-import { identifyProcess, signalProcess } from "#kernel/process.ts";
+import {
+  makeControllable,
+  serverEnvironment,
+  startTestRestate as startHere,
+  type TestRestate,
+  type TestRestateOptions,
+  type TestServer,
+} from "#testing/testing.ts";
 import { serveEndpoint } from "#worker/endpoint.ts";
 import { registerWorker } from "#worker/register.ts";
 import { freePort } from "../free-port.ts";
@@ -15,20 +19,9 @@ import { makeTempDir } from "../temp-dir.ts";
 
 const log = createLog({ level: process.env["TEST_LOG"] ?? "silent", format: "json" });
 
-export type TestServer = {
-  /** 0 in a container. */
-  pid: () => number;
-  /** For good: its data is removed. */
-  stop: () => Promise<void>;
-  /** Ends it as a power failure would. It stays down until `restart`. */
-  kill9: () => Promise<void>;
-  /** Starts it again on the same ports and the same data, after an orderly stop if it runs. */
-  restart: () => Promise<void>;
-};
+export type { TestRestate, TestServer };
 
 export type TestDatabase = TestServer & { url: string };
-
-export type TestRestate = TestServer & { ingressUrl: string; adminUrl: string };
 
 /** The settings of a program that uses these servers, with free ports and one sentinel. */
 export function serverSettings(
@@ -47,14 +40,9 @@ export function serverSettings(
   };
 }
 
-type RestateOptions = {
-  services: EndpointOptions["services"];
-  /** Every step is replayed from the journal: finds handlers that are not deterministic. */
-  alwaysReplay?: boolean;
+type RestateOptions = Pick<TestRestateOptions, "services" | "alwaysReplay" | "environment"> & {
   /** Restate reaches the services through it. */
   through?: { url: string; pointTo: (port: number) => void };
-  /** Further `RESTATE_…` variables. */
-  environment?: Record<string, string>;
 };
 
 const isDocker = process.env["TEST_ENGINE"] === "docker";
@@ -74,22 +62,36 @@ export async function startTestDatabase({ connections = 100 } = {}): Promise<Tes
   };
   const port = await freePort();
   const first = await start(port);
-  const server = controllable(first, () => start(port));
+  const server = makeControllable(first, () => start(port));
   return { ...server, url: first.url, stop: () => server.stop().finally(dir.remove) };
 }
 
 /** A Restate server with these services registered, which run in the test's own process. */
 export async function startTestRestate(options: RestateOptions): Promise<TestRestate> {
-  const host = isDocker ? "0.0.0.0" : "127.0.0.1";
+  if (isDocker) return startRestateContainer(options);
+  const { through, ...given } = options;
+  const advertise = (url: string) => {
+    through?.pointTo(Number(new URL(url).port));
+    return through?.url ?? url;
+  };
+  const ports = { ingress: await freePort(), admin: await freePort() };
+  return startHere({ ...given, advertise, ports });
+}
+
+async function startRestateContainer(options: RestateOptions): Promise<TestRestate> {
   const { services } = options;
-  const endpoint = await serveEndpoint({ host, port: 0, services, identityKeys: [], log });
+  const endpoint = await serveEndpoint({
+    host: "0.0.0.0",
+    port: 0,
+    services,
+    identityKeys: [],
+    log,
+  });
   const environment = serverEnvironment(options);
-  const { restate, workerUrl } = isDocker
-    ? await (await containers()).restateContainer(environment, endpoint.url)
-    : {
-        restate: await startRestateProcess(environment),
-        workerUrl: passThrough(endpoint.url, options),
-      };
+  const { restate, workerUrl } = await (await containers()).restateContainer(
+    environment,
+    endpoint.url,
+  );
   const stop = () => restate.stop().finally(endpoint.stop);
   try {
     await registerWorker({ adminUrl: restate.adminUrl, workerUrl, revision: "test" });
@@ -98,63 +100,4 @@ export async function startTestRestate(options: RestateOptions): Promise<TestRes
     throw error;
   }
   return { ...restate, stop };
-}
-
-function passThrough(url: string, { through }: RestateOptions): string {
-  through?.pointTo(Number(new URL(url).port));
-  return through?.url ?? url;
-}
-
-async function startRestateProcess(environment: Record<string, string>): Promise<TestRestate> {
-  const dir = makeTempDir();
-  const start = (ingressPort: number, adminPort: number) => {
-    const settings = { dataDir: dir.path, ingressPort, adminPort, environment, log };
-    return startRestate(settings satisfies RestateSettings);
-  };
-  const [ingressPort, adminPort] = [await freePort(), await freePort()];
-  const first = await start(ingressPort, adminPort);
-  const { ingressUrl, adminUrl } = first;
-  const server = controllable(first, () => start(ingressPort, adminPort));
-  return { ...server, ingressUrl, adminUrl, stop: () => server.stop().finally(dir.remove) };
-}
-
-function serverEnvironment(options: RestateOptions): Record<string, string> {
-  return {
-    RESTATE_DEFAULT_NUM_PARTITIONS: "1",
-    RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: "64 MiB",
-    RESTATE_BIFROST__LOCAL__ROCKSDB_DISABLE_WAL_FSYNC: "true",
-    RESTATE_LOG_SERVER__ROCKSDB_DISABLE_WAL_FSYNC: "true",
-    ...(options.alwaysReplay === true && { RESTATE_WORKER__INVOKER__INACTIVITY_TIMEOUT: "0s" }),
-    ...options.environment,
-  };
-}
-
-/** A server that a test may end and start again at will: its own watch does not interfere. */
-function controllable(first: SupervisedServer, again: () => Promise<SupervisedServer>): TestServer {
-  let server = first;
-  let isUp = true;
-  const killNow = () => {
-    const identity = isUp ? identifyProcess(server.pid()) : undefined;
-    if (identity !== undefined) signalProcess(identity, "SIGKILL");
-  };
-  // A test run that ends in the middle leaves nothing behind.
-  process.once("exit", killNow);
-  const stop = async () => {
-    isUp = false;
-    await server.stop();
-  };
-  return {
-    pid: () => server.pid(),
-    kill9: () => {
-      killNow();
-      // In the same moment, so that the watch takes the end for one that was asked for.
-      return stop();
-    },
-    restart: async () => {
-      await stop();
-      server = await again();
-      isUp = true;
-    },
-    stop: () => stop().finally(() => process.removeListener("exit", killNow)),
-  };
 }

@@ -1,7 +1,7 @@
 /** What somebody gets who installs the npm package in an empty folder, on the oldest Node and on this one. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -115,6 +115,15 @@ describe.each([
     expect(said.trim()).toBe("function function string");
   });
 
+  it("the example of a service is tested on a Restate server of its own", async () => {
+    for (const file of ["counter.mjs", "counter.test.mjs"])
+      copyFileSync(path.join("examples/service-test", file), path.join(installed.home, file));
+
+    const said = await installed.run("node", ["--test", "counter.test.mjs"]);
+
+    expect(said).toMatch(/pass 1\b/);
+  });
+
   it("the types are those of the requests and answers", async () => {
     writeFileSync(path.join(installed.home, "use.mts"), typedUse);
     const tsc = path.resolve("node_modules/typescript/bin/tsc");
@@ -131,6 +140,8 @@ describe.each([
 /** Compiles only if each answer has its type, and what is no request is refused. */
 const typedUse = `
   import { createClient, type RolloutStatus } from "vedette/client";
+  import { startTestRestate, type TestRestate } from "vedette/testing";
+  const restate: TestRestate = await startTestRestate({ services: [] });
   const client = createClient({ url: "https://rollouts.example.com" });
   const status: RolloutStatus = await client.status();
   const sizes: number[] = (await client.plan({ image: "a.example.com/b:c" })).waves.map((wave) => wave.size);

@@ -6,8 +6,7 @@ import { count, sentinels } from "#console/web/format.ts";
 import { type Fleet, fleetTick } from "#console/web/live.ts";
 import { Mark } from "#console/web/parts/mark.tsx";
 import { markNames, namesWithoutRollout } from "#console/web/parts/marks.ts";
-import { picked, pointed } from "./choice.ts";
-import { Region } from "./region.tsx";
+import { picked, pointed, Region } from "./region.tsx";
 import { SentinelPanel } from "./sentinel-panel.tsx";
 
 type Props = {

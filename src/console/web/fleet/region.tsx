@@ -1,11 +1,18 @@
 /** One region of the fleet: a cell per sentinel, reached by pointer and by arrow keys. */
-import { useSignalEffect } from "@preact/signals";
+import { signal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { SentinelMark } from "#console/contract.ts";
 import { type Fleet, onCells } from "#console/web/live.ts";
 import { type Colours, drawMark, markColours } from "#console/web/parts/marks.ts";
 import { colour, paint } from "#console/web/theme.ts";
-import { picked, pointed } from "./choice.ts";
+
+/** The sentinel under the pointer or the keyboard's focus, and its position in the window. */
+export const pointed = signal<
+  { index: number; left: number; top: number; bottom: number } | undefined
+>(undefined);
+
+/** The sentinel whose details are shown. */
+export const picked = signal<number | undefined>(undefined);
 
 type Props = { fleet: Fleet; name: string; first: number; count: number; width: number };
 

@@ -11,8 +11,8 @@ import { type Member, pinsOn, untilOf } from "#console/web/rows/pins.ts";
 import { pathOfSentinel } from "#console/web/sentinels/search.ts";
 import { useRead } from "#console/web/use-read.ts";
 import { labelWords } from "#kernel/words.ts";
-import { picked } from "./choice.ts";
 import { LogTail } from "./log-tail.tsx";
+import { picked } from "./region.tsx";
 
 type Props = { fleet: Fleet; index: number; rolloutId: string | null; isPast: boolean };
 
