@@ -19,7 +19,7 @@ import { dial, serveBytes, startSentinel } from "../../support/rollout/sentinel.
 import { hasPrograms } from "../../support/servers/programs.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 
-const times = 25;
+const times = 10;
 const body = Buffer.alloc(11 * 1_024 * 1_024, " ");
 const json = { "content-type": "application/json" };
 const rollout = "/vedette.v1.SentinelRolloutService/singleton/Rollout";

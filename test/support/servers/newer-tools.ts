@@ -1,4 +1,7 @@
-/** Prometheus (3.5 and newer) and Alertmanager (0.33 and newer) of the next Debian, beside those that are installed. */
+/**
+ * Prometheus (3.5 and newer), its blackbox exporter (0.28 and newer) and Alertmanager (0.33 and newer) of the next Debian,
+ * beside those that are installed.
+ */
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -9,7 +12,12 @@ const run = promisify(execFile);
 const cache = path.resolve("node_modules/.cache");
 const suite = "forky";
 const kept = path.join(cache, `tools-${suite}`);
-const packages = ["prometheus", "promtool", "prometheus-alertmanager"];
+const packages = [
+  "prometheus",
+  "promtool",
+  "prometheus-alertmanager",
+  "prometheus-blackbox-exporter",
+];
 
 type Newer = { programs: string; missing?: undefined } | { programs?: undefined; missing: string };
 
@@ -18,7 +26,7 @@ export async function findNewerTools(): Promise<Newer> {
   const programs = path.join(kept, "usr/bin");
   try {
     if (!existsSync(programs)) await download();
-    for (const program of ["prometheus", "promtool", "amtool"]) {
+    for (const program of ["prometheus", "promtool", "amtool", "prometheus-blackbox-exporter"]) {
       await run(path.join(programs, program), ["--version"], { timeout: 10_000 });
     }
     return { programs };

@@ -14,7 +14,7 @@ import { unpin } from "../../support/rollout/rollout-pin-step.ts";
 import { nextImage, type Real } from "../../support/rollout/rollout-step.ts";
 import { thaw } from "../../support/rollout/rollout-wait-steps.ts";
 
-const sequences = Number(process.env["MODEL_SEQUENCES"] ?? 150);
+const sequences = Number(process.env["MODEL_SEQUENCES"] ?? 90);
 
 /** Each has servers of its own; most of the time they wait for a disk or for each other. */
 const seeds = [20_261_120, 20_261_121, 20_261_122];
