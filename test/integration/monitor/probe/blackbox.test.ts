@@ -240,7 +240,7 @@ describe.each(versions)("beside the blackbox exporter, $version:", ({ programs, 
       const server = await startDnsServer(() => reply);
       const { method, path, headers, body, assertions, ...common } = anApiCheck(limit);
       const name = "example.com";
-      const of = { kind: "dns", domain: name, type: "A", servers: [server] } as const;
+      const of = { kind: "dns" as const, domain: name, type: "A" as const, servers: [server] };
       const validate_answer_rrs = { fail_if_none_matches_regexp: [".*\\s192\\.0\\.2\\.1"] };
       const dns = { ...ipv4, query_name: name, query_type: "A", validate_answer_rrs };
 
