@@ -91,10 +91,11 @@ export const heading = (page: Page, name: string | RegExp): Promise<void> =>
   page.getByRole("heading", { level: 1, name }).waitFor();
 
 /** What axe finds wrong with the page as it stands, one line each. */
-export async function findBarriers(page: Page): Promise<string[]> {
+export async function findBarriers(page: Page, rules?: string[]): Promise<string[]> {
   await page.evaluate(axe.source);
   const values = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
-  const options: axe.RunOptions = { runOnly: { type: "tag", values } };
+  const runOnly: axe.RunOnly = rules ? { type: "rule", values: rules } : { type: "tag", values };
+  const options: axe.RunOptions = { runOnly };
   const question = `axe.run(document, ${JSON.stringify(options)})`;
   const { violations } = (await page.evaluate(question)) as axe.AxeResults;
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
