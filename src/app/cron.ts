@@ -7,9 +7,11 @@ import { createCountKeys, createReadOverQuota } from "#api/upkeep/quota.ts";
 import { createRefillKeys } from "#api/upkeep/refill.ts";
 import type { Config } from "#config.ts";
 import type { CronJobName } from "#cron/contract.ts";
-import { createAlertRoutesDrift } from "#cron/jobs/alert-routes-drift.ts";
-import { createAlertmanagerDrift } from "#cron/jobs/alertmanager-drift.ts";
-import { createFleetDrift } from "#cron/jobs/fleet-drift.ts";
+import {
+  createAlertmanagerDrift,
+  createAlertRoutesDrift,
+  createFleetDrift,
+} from "#cron/jobs/drift.ts";
 import {
   createCertificateRenewal,
   createCountKeys as createCountKeysJob,

@@ -1,11 +1,10 @@
 /** Reads the changes before a moment from the tables of their slices: one statement, in which each kind is bounded. */
 import { type Database, inTransaction } from "#kernel/database.ts";
 import type { Blame, Change } from "./contract.ts";
-import { definitions } from "./kinds/definitions.ts";
 import { keys } from "./kinds/keys.ts";
 import type { Row } from "./kinds/kind.ts";
 import { rollouts } from "./kinds/rollouts.ts";
-import { routes } from "./kinds/routes.ts";
+import { definitions, routes } from "./kinds/rows.ts";
 import { starts } from "./kinds/starts.ts";
 import { rank } from "./rank.ts";
 

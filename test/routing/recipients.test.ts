@@ -1,5 +1,6 @@
 /** Who is notified of an alert at a time, while others fire; and the tests of rows that ask it. */
 import { describe, expect, it } from "vitest";
+import { runRouteTests } from "#routing/commands.ts";
 import type { ActiveTime, AlertRef, AlertRoute } from "#routing/contract.ts";
 import {
   findByAlertmanager,
@@ -9,7 +10,6 @@ import {
   toRoutingTable,
   type WatchedCheck,
 } from "#routing/recipients.ts";
-import { runRouteTests } from "#routing/route-tests.ts";
 import { aRoute, aSource } from "../support/routing/route-rows.ts";
 
 const atMs = Date.parse("2026-11-28T12:00:00Z");

@@ -4,9 +4,11 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import fastifyStatic from "@fastify/static";
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { type ConsoleAccess, type ConsolePlugin, SeenState } from "#console/contract.ts";
+import { findChanges } from "#console/diff.ts";
 import type { FleetOperators } from "#fleet/contract.ts";
 import type { RecordAccess } from "#kernel/audit.ts";
 import type { Log } from "#kernel/log.ts";
@@ -21,7 +23,6 @@ import {
 } from "#rollout/contract.ts";
 import { createGuard, type Guard, missing, pageHeaders, parseBody } from "./guard.ts";
 import { createLive, type Live, serveStream } from "./live.ts";
-import { createPolled } from "./polled.ts";
 import { serveProviderSignIn } from "./provider-sign-in.ts";
 import { serveSignIn, serveTicketSignIn } from "./sign-in.ts";
 import type { Logouts, Tickets } from "./stored.ts";
@@ -213,4 +214,32 @@ async function stateChange(
     await delay(pollEveryMs);
     if (hasChanged(await readStatus(access, of).catch(() => seen), seen)) return;
   }
+}
+
+/** In characters of JSON, of all answers. */
+const mostKept = 16_000_000;
+/** A page that asks more seldom gets the whole answer. */
+const keptForMs = 120_000;
+
+type AnswerPolled = (
+  from: { request: FastifyRequest; reply: FastifyReply },
+  answer: unknown,
+) => unknown;
+
+/** The page has the answer whose tag it sends: 226 for the changes since then, 200 for a whole answer. */
+export function createPolled(): AnswerPolled {
+  const answers = new LRUCache<string, object>({ maxSize: mostKept, ttl: keptForMs });
+  return ({ request, reply }, answer) => {
+    const known = request.headers["if-none-match"];
+    if (known === undefined || typeof answer !== "object" || answer === null) return answer;
+    const text = JSON.stringify(answer);
+    // Of this session alone: a tag must not tell what another one was answered.
+    const { cookie = "" } = request.headers;
+    const hash = createHash("sha256").update(`${cookie}\n${request.url}\n${text}`);
+    const tag = hash.digest("base64url").slice(0, 22);
+    answers.set(tag, answer, { size: text.length });
+    reply.header("etag", tag);
+    const before = answers.get(known);
+    return before === undefined ? answer : reply.code(226).send(findChanges(before, answer));
+  };
 }

@@ -2,11 +2,38 @@
 import type { Claim, ComparedSentinel, Ledger } from "./contract.ts";
 import { baseMinutes, claimNames, guard, type Metric, metrics } from "./defaults.ts";
 import { createDraw, weighEvidence } from "./evidence.ts";
-import { isGrossFailure } from "./guard.ts";
 import type { ReadPast } from "./past.ts";
-import { type Sample, takeSample } from "./sample.ts";
+import { predictCounts, type Sample, takeSample } from "./sample.ts";
 import { chooseMode, type Strata } from "./strata.ts";
 import { addMinutes, findReporting, type Sums, sumMinutes } from "./sums.ts";
+
+/** True if the new sentinels fail grossly, together and at least half of them alone. `errors`: of the last minutes. */
+function isGrossFailure(errors: Sample, isNew: Uint8Array): boolean {
+  if (isNew.every((mark) => mark === 1)) return false;
+  const predicted = predictCounts(errors, isNew, guard.leastRate);
+  const all = { requests: 0, errors: 0, predicted: 0 };
+  let [busy, failing] = [0, 0];
+  for (let i = 0; i < isNew.length; i += 1) {
+    if (isNew[i] !== 1) continue;
+    const own = {
+      requests: errors.exposure[i] as number,
+      errors: errors.count[i] as number,
+      predicted: predicted[i] as number,
+    };
+    all.requests += own.requests;
+    all.errors += own.errors;
+    all.predicted += own.predicted;
+    if (own.requests < guard.leastRequestsOfOne) continue;
+    busy += 1;
+    if (fails(own)) failing += 1;
+  }
+  return all.requests >= guard.leastRequests && fails(all) && busy > 0 && 2 * failing >= busy;
+}
+
+function fails(side: { requests: number; errors: number; predicted: number }): boolean {
+  const { requests, errors, predicted } = side;
+  return errors >= guard.rate * requests && errors >= guard.timesPredicted * predicted;
+}
 
 /** The facts that are the same for all waves of a rollout. */
 export type Fleet = Strata & {

@@ -1,6 +1,6 @@
 import { fastify } from "fastify";
 import { expect, it } from "vitest";
-import { createPolled } from "#console/server/polled.ts";
+import { createPolled } from "#console/server/console.ts";
 
 /** A server that answers each request with the next one. */
 function serve(...answers: object[]) {

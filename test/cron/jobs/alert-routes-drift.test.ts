@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createAlertRoutesDrift } from "#cron/jobs/alert-routes-drift.ts";
+import { createAlertRoutesDrift } from "#cron/jobs/drift.ts";
 import { createJobRun } from "../../support/monitor/job-run.ts";
 
 describe("the job that compares alert routes with their rows says in one line", () => {

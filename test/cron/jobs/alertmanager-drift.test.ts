@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createAlertmanagerDrift, type ReadDrifts } from "#cron/jobs/alertmanager-drift.ts";
+import { createAlertmanagerDrift, type ReadDrifts } from "#cron/jobs/drift.ts";
 import { createJobRun } from "../../support/monitor/job-run.ts";
 
 type States = Partial<Record<"production" | "staging", "in_step" | "drifted" | "unknown">>;

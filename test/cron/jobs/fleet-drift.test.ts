@@ -1,6 +1,6 @@
 import { TerminalError } from "@restatedev/restate-sdk";
 import { describe, expect, it } from "vitest";
-import { createFleetDrift } from "#cron/jobs/fleet-drift.ts";
+import { createFleetDrift } from "#cron/jobs/drift.ts";
 import { createJobRun } from "../../support/monitor/job-run.ts";
 
 const checkOf = (fleet: string) => ({

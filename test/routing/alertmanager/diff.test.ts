@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { diffConfigs } from "#routing/alertmanager/diff.ts";
 import { writeAlertmanagerYaml } from "#routing/alertmanager/export.ts";
+import { diffConfigs } from "#routing/alertmanager/keep.ts";
 import type { AlertRoute } from "#routing/contract.ts";
 import { anyRoutes, aRoute } from "../../support/routing/route-rows.ts";
 import { aSending } from "../../support/servers/alertmanager.ts";

@@ -1,5 +1,7 @@
-/** Notifies people once when an alert manager drifts from the routes, and once when it is in step again. */
-import { everyMinutes, type Job, type JobRun } from "#cron/schedule.ts";
+/** The jobs that notice drift: of alert managers, of alert routes from their rows, of fleets from their desired images. */
+
+import { CancelledError, TerminalError } from "@restatedev/restate-sdk";
+import { type CallTarget, everyMinutes, type Job, type JobRun } from "#cron/schedule.ts";
 
 type Drift = {
   environment: string;
@@ -64,4 +66,60 @@ function announceEnd({ post, runId }: JobRun, { environment }: Drift): void {
     lines: ["Its file and its running configuration match the routes."],
     fields: [],
   });
+}
+
+/** One check of a fleet: the call answers with what it found, in words. */
+type FleetCheck = { fleet: string; check: CallTarget };
+
+export function createFleetDrift(checks: readonly FleetCheck[]): Job {
+  return {
+    schedule: everyMinutes(1),
+    // A check retries its own reads.
+    retryForMs: 0,
+    run: async ({ call }) => {
+      const lines: string[] = [];
+      let hasFailed = false;
+      for (const { fleet, check } of checks) {
+        const { found, failure } = await attempt(call<string>(check));
+        hasFailed ||= failure !== undefined;
+        lines.push(`${fleet}: ${found ?? failure}`);
+      }
+      if (hasFailed) throw new TerminalError(lines.join("; "));
+      return lines.join("; ");
+    },
+  };
+}
+
+/** A fleet that cannot be compared must not keep others from it. */
+async function attempt(call: Promise<string>): Promise<{ found?: string; failure?: string }> {
+  try {
+    return { found: await call };
+  } catch (error) {
+    if (!(error instanceof TerminalError) || error instanceof CancelledError) throw error;
+    return { failure: error.message };
+  }
+}
+
+type RoutesDrift = {
+  state: "in_step" | "drifted" | "unknown";
+  routes: readonly { name: string }[];
+  /** Why the state is unknown. */
+  reason?: string | undefined;
+};
+
+type Parts = { minutes: number; compare: (run: JobRun) => Promise<RoutesDrift> };
+
+export function createAlertRoutesDrift({ minutes, compare }: Parts): Job {
+  return {
+    schedule: everyMinutes(minutes),
+    // The comparison retries its requests itself.
+    retryForMs: 0,
+    run: async (run) => summarizeRoutes(await compare(run)),
+  };
+}
+
+function summarizeRoutes(drift: RoutesDrift): string {
+  if (drift.state === "in_step") return "in step";
+  if (drift.state === "unknown") return `unknown: ${drift.reason ?? "no reason given"}`;
+  return `out of step: ${drift.routes.length} routes`;
 }
