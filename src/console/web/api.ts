@@ -22,6 +22,7 @@ import type { pinHandlers, pinsName } from "#rollout/choice/contract.ts";
 import type { Operation, rolloutHandlers, rolloutServiceName } from "#rollout/contract.ts";
 import type { SeenImage, SentinelDeploy } from "#rollout/history/contract.ts";
 import type { promotionHandlers, promotionsName } from "#rollout/promotions/contract.ts";
+import type { proofHandlers, proofsName } from "#rollout/proof/contract.ts";
 import type { replayHandlers, replayName } from "#rollout/replay/contract.ts";
 import type { windowHandlers, windowsName } from "#rollout/windows/contract.ts";
 import type { statusHandlers, statusReads } from "#status/contract.ts";
@@ -68,6 +69,7 @@ export type Reads = Calls<
 > &
   Calls<typeof pinsName, typeof pinHandlers> &
   Calls<typeof promotionsName, typeof promotionHandlers> &
+  Calls<typeof proofsName, typeof proofHandlers> &
   Calls<typeof replayName, typeof replayHandlers> &
   Calls<typeof windowsName, typeof windowHandlers> &
   Calls<typeof statusReads.name, typeof statusHandlers> &

@@ -1,4 +1,5 @@
 /** A rollout's past, moved through by keys, buttons and addresses. */
+import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
@@ -125,6 +126,19 @@ describe.skipIf(!hasBrowser)("the past of a rollout", () => {
     await replay("no");
     await panel.getByText("This is no JSON object.").waitFor();
     expect(await findBarriers(page)).toEqual([]);
+  });
+
+  it("is downloaded as a signed proof, by who may read", async () => {
+    const { page } = await console.open(`/history/${id}`);
+    const downloaded = page.waitForEvent("download");
+
+    await page.getByRole("button", { name: "Download the proof" }).click();
+
+    const download = await downloaded;
+    expect(download.suggestedFilename()).toBe(`proof-${id}.json`);
+    const envelope = JSON.parse(readFileSync(await download.path(), "utf8"));
+    const statement = JSON.parse(Buffer.from(envelope.payload, "base64").toString());
+    expect(statement.predicate).toMatchObject({ rollout_id: id, outcome: "rolled_back" });
   });
 
   it("is played from its start to its end, unless it is stopped", async () => {

@@ -8,6 +8,7 @@ import { type Fleet, redraw } from "#console/web/live.ts";
 import { Missing, Notice, Waiting } from "#console/web/parts/blocks.tsx";
 import { Latency } from "#console/web/past/latency.tsx";
 import { marksAt, openPast } from "#console/web/past/moments.ts";
+import { Proof } from "#console/web/past/proof.tsx";
 import { Replay } from "#console/web/past/replay.tsx";
 import { Timeline } from "#console/web/past/timeline.tsx";
 import { useMoment } from "#console/web/past/use-moment.ts";
@@ -64,6 +65,7 @@ export function PastRolloutPage() {
           {(detail.ended_at !== null || detail.status.state === "paused") && (
             <Replay key={id} id={id} />
           )}
+          {detail.ended_at !== null && <Proof key={id} id={id} />}
           <ChoicePanel policy={detail.status.policy} />
           <EvidencePanel status={detail.status} />
           <ApprovalsPanel status={detail.status} />
