@@ -37,7 +37,7 @@ export const alertEventsConfig = {
         "How long rows of the audit log are kept; 0: for ever",
       ),
       channel: optionalText().describe(
-        "The channel of the kind webhook that gets each row of the audit log; empty: none",
+        "The channel of the kind webhook or syslog that gets each row of the audit log; empty: none",
       ),
     })
     .prefault({}),

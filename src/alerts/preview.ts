@@ -3,6 +3,7 @@ import type { ChannelMessage, FindChannel } from "#alerts/channels/message.ts";
 import { renderSlack } from "#alerts/channels/slack.ts";
 import { renderMail } from "./channels/email/mail.ts";
 import { renderPagerDuty } from "./channels/pagerduty.ts";
+import { renderSyslog } from "./channels/syslog.ts";
 import { toMessage } from "./channels/to-message.ts";
 import { renderWebhook } from "./channels/webhook.ts";
 import { type Environment, topics } from "./contract.ts";
@@ -53,6 +54,7 @@ const renderers: Record<DirectChannel["kind"], (of: ChannelMessage, to: never) =
   webhook: renderWebhook,
   email: (of, to: ChannelOf<"email">) => renderMail(of, to, to.to[0] ?? ""),
   pagerduty: renderPagerDuty,
+  syslog: renderSyslog,
 };
 
 /** Only the queue of a check at a channel that is sent to directly has an `@` in its key, and so has each notice's. */

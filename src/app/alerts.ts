@@ -1,6 +1,7 @@
 /** Wires the delivery of alert events. */
-import { createAskWebhook } from "#alerts/channels/ask-webhook.ts";
 import { createSendToChannel } from "#alerts/channels/send.ts";
+import { createSendRecords } from "#alerts/channels/syslog.ts";
+import { createAskWebhook } from "#alerts/channels/webhook.ts";
 import type { Topic } from "#alerts/contract.ts";
 import { createAlertServices, type AlertParts as ServiceParts } from "#alerts/services.ts";
 import { createSourceOf } from "#alerts/source.ts";
@@ -76,7 +77,9 @@ export function createAlerts(
     log,
     readActor,
   });
-  return { ...created, askWebhook: createAskWebhook({ ...terms, readChannels }) };
+  const ask = createAskWebhook({ ...terms, readChannels });
+  const sendRecords = createSendRecords({ ...terms, readChannels, ask });
+  return { ...created, askWebhook: ask, sendRecords };
 }
 
 function readTopics(config: Config): Pick<ServiceParts, "webhookUrlOf" | "channelsOf"> {

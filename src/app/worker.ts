@@ -113,7 +113,7 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<Worke
   if (!isOurs) await awaitRegistered(registration, { log, signal: stops.signal });
   await resumePaused(createRestateAdmin(adminUrl), log);
   const { channel } = config.audit;
-  const deliveryOfAudit = { channel, post: alerts.askWebhook, log };
+  const deliveryOfAudit = { channel, send: alerts.sendRecords, log };
   stops.add("audit delivery", startDelivery(parts.ownDatabase, deliveryOfAudit).stop);
   alerts.delivery.start();
   stops.add("alert delivery", alerts.delivery.stop);

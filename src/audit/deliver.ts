@@ -8,10 +8,9 @@ import { readSealed, type SealedRow } from "./chain.ts";
 type Answer = { status: number } | { error: string };
 
 type Parts = {
-  /** The id of a channel of the kind webhook; empty: rows are sent nowhere. */
+  /** The id of a channel of the kind webhook or syslog; empty: rows are sent nowhere. */
   channel: string;
-  /** `id`: without a dot, the same for the same rows. */
-  post: (channel: string, request: { id: string; body: string }) => Promise<Answer>;
+  send: (channel: string, batch: ReturnType<typeof toBatch>) => Promise<Answer>;
   log: Log;
 };
 
@@ -48,7 +47,7 @@ async function prepare(database: Database, channel: string): Promise<void> {
 }
 
 /** Returns how many rows were accepted; 0: there are none, or another process sends them. Throws when they were not. */
-export async function deliverNext(database: Database, { channel, post }: Parts): Promise<number> {
+export async function deliverNext(database: Database, { channel, send }: Parts): Promise<number> {
   const { rows } = await database.query<{ seq: number }>(take, [channel, leaseSeconds]);
   const after = rows[0]?.seq;
   if (after === undefined) return 0;
@@ -58,9 +57,7 @@ export async function deliverNext(database: Database, { channel, post }: Parts):
     const batch = cutToSize(all);
     const end = batch.at(-1)?.cursor;
     if (end === undefined) return 0;
-    const id = `audit_${after + 1}_${end}`;
-    const body = JSON.stringify({ id, type: "audit.rows", data: { rows: batch } });
-    const answer = await post(channel, { id, body });
+    const answer = await send(channel, toBatch(`audit_${after + 1}_${end}`, batch));
     if ("error" in answer) throw new Error(answer.error);
     if (answer.status < 200 || answer.status > 299) throw new Error(`status ${answer.status}`);
     last = end;
@@ -79,6 +76,43 @@ function cutToSize(rows: readonly SealedRow[]): SealedRow[] {
   });
   return tooLong < 0 ? [...rows] : rows.slice(0, tooLong);
 }
+
+/** `id`: without a dot, the same for the same rows. */
+function toBatch(id: string, rows: readonly SealedRow[]) {
+  const body = JSON.stringify({ id, type: "audit.rows", data: { rows } });
+  return { id, body, lines: rows.map(toLine) };
+}
+
+/** The row as a line of syslog. */
+export function toLine(row: SealedRow) {
+  const { cursor, hash, event, actor, time } = row;
+  return {
+    facility: "audit" as const,
+    severity: event.endsWith(".refused") ? ("warning" as const) : ("notice" as const),
+    atMs: Date.parse(time),
+    event,
+    data: { seq: String(cursor), hash, actor: actor.id },
+    text: cutText(row),
+  };
+}
+
+/** Rsyslog cuts a line after 8,096 bytes unless told otherwise; up to 1,250 of it are before the text. */
+const mostText = 6_800;
+/** In this order, until the rest is short enough: `audit export` has all. */
+const dispensable = ["meta", "targets", "user_agent", "description"] as const;
+
+/** The row as JSON in ASCII: JSON has no byte order mark, with which a text of syslog begins if it is UTF-8. */
+function cutText(row: SealedRow): string {
+  for (let count = 0; ; count += 1) {
+    const omitted = dispensable.slice(0, count);
+    const cut = Object.fromEntries(omitted.map((name) => [name, undefined]));
+    const text = JSON.stringify({ ...row, ...cut, ...(count > 0 && { omitted }) });
+    const ascii = text.replace(/[^ -~]/g, escapeUnit);
+    if (ascii.length <= mostText || count === dispensable.length) return ascii;
+  }
+}
+
+const escapeUnit = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
 const take = `
   UPDATE audit_deliveries SET leased_until = clock_timestamp() + make_interval(secs => $2)

@@ -48,6 +48,11 @@ it.each<[object, string, object]>([
     "smtps://mail.example.com",
     { to: { address: "a@example.com" }, text: expect.stringContaining("verify-key") },
   ],
+  [
+    { kind: "syslog", url: "tls://{{HOST}}:6514" },
+    "tls://{{HOST}}:6514",
+    { event: "alert.firing", data: { check: "verify-key", dedup_key: "verify-key:1" } },
+  ],
 ])(
   "an event of the channel %j shows its address without the secret, and the body that is sent",
   async (fields, address, body) => {

@@ -3,8 +3,10 @@ import type { Outcome } from "#alerts/outcome.ts";
 import type { DirectChannel } from "#alerts/rows/contract.ts";
 import { findUrlFault, httpSchemes } from "#kernel/address.ts";
 import {
+  catchMisdirected,
   hostIn,
   isSameServer,
+  MisdirectedSecret,
   type ReadSecret,
   requireMeant,
   type Secret,
@@ -60,6 +62,15 @@ export function findDestination(
   return { address, secret: secret?.replace(placeholder, fill) };
 }
 
+/** As `findDestination`, with an outcome also for a secret that may not go there. */
+export function readDestination(
+  channel: DirectChannel,
+  readSecret: ReadSecret,
+): Destination | Outcome {
+  const found = catchMisdirected(() => findDestination(channel, readSecret));
+  return found instanceof MisdirectedSecret ? channelFault(found.message) : found;
+}
+
 /** An outcome that says nothing about the event: it waits until the channel is repaired. */
 export function channelFault(cause: string): Outcome {
   return { kind: "retry", cause, isChannelFault: true };
@@ -94,4 +105,5 @@ const forms: Record<DirectChannel["kind"], Form> = {
   webhook: web,
   pagerduty: web,
   email: [["smtps", "smtp"], "smtp://mail.example.com:587"],
+  syslog: [["tls", "tcp"], "tls://logs.example.com:6514"],
 };

@@ -6,11 +6,12 @@ import { topics } from "#alerts/contract.ts";
 import { gradeNetworkError, type Outcome } from "#alerts/outcome.ts";
 import type { DirectChannel } from "#alerts/rows/contract.ts";
 import { createReach, type Reach } from "#kernel/reach.ts";
-import { catchMisdirected, MisdirectedSecret, type ReadSecret } from "#kernel/secrets.ts";
-import type { ChannelMessage, Send, SendToChannel } from "./message.ts";
+import type { ReadSecret } from "#kernel/secrets.ts";
+import type { Send, SendToChannel } from "./message.ts";
 import { sendToPagerDuty } from "./pagerduty.ts";
-import { channelFault, type Destination, findDestination } from "./secrets.ts";
+import { type Destination, readDestination } from "./secrets.ts";
 import { sendToSlack } from "./slack.ts";
+import { sendToSyslog } from "./syslog.ts";
 import { sendToWebhook } from "./webhook.ts";
 
 /**
@@ -148,6 +149,7 @@ const paces: Record<Exclude<DirectChannel["kind"], "slack">, Pace> = {
   pagerduty: { spacingMs: 667, burst: 30, atOnce: 10 },
   webhook: { spacingMs: 0, burst: 1, atOnce: 10 },
   email: { spacingMs: 0, burst: 1, atOnce: 4 },
+  syslog: { spacingMs: 0, burst: 1, atOnce: 10 },
 };
 
 /** Secrets are read at every attempt, which takes its limit and 3 s of waiting at most; then it is not sent: `isPaced`. */
@@ -156,7 +158,7 @@ export function createSendToChannel(parts: Parts): SendToChannel {
   const { slackSpacingMs = 1_000 } = parts;
   const slack = { spacingMs: 1.1 * slackSpacingMs, burst: 1, atOnce: 4 };
   /** After the end of an attempt: requests do not all take equally long. */
-  const rests = { webhook: 0, email: 0, pagerduty: 0, slack: slackSpacingMs };
+  const rests = { webhook: 0, email: 0, pagerduty: 0, syslog: 0, slack: slackSpacingMs };
   // The webhooks of the settings are the operator's own, and may lead into any network.
   const open = createReach();
   const senders: Senders = {
@@ -164,6 +166,7 @@ export function createSendToChannel(parts: Parts): SendToChannel {
     webhook: sendToWebhook,
     email: createSendEmail(),
     pagerduty: sendToPagerDuty,
+    syslog: sendToSyslog,
   };
   const reachOf = ({ id }: DirectChannel) => (topics.some((topic) => topic === id) ? open : reach);
   return async (channel, message) => {
@@ -174,15 +177,8 @@ export function createSendToChannel(parts: Parts): SendToChannel {
     if ("afterMs" in turn) return { ...paced, afterMs: turn.afterMs };
     const timeoutMs = channel.timeoutSeconds ? channel.timeoutSeconds * 1_000 : parts.timeoutMs;
     try {
-      const terms = {
-        ...found,
-        channel,
-        message,
-        timeoutMs,
-        nowMs: nowMs(),
-        reach: reachOf(channel),
-      };
-      const outcome = await sendBy(senders, terms);
+      const terms = { ...found, message, timeoutMs, nowMs: nowMs(), reach: reachOf(channel) };
+      const outcome = await senders[channel.kind]({ ...terms, channel } as never);
       if (outcome.kind === "retry" && outcome.afterMs !== undefined) {
         pacer.hold(key, outcome.afterMs);
       }
@@ -194,11 +190,6 @@ export function createSendToChannel(parts: Parts): SendToChannel {
       turn.release();
     }
   };
-}
-
-function readDestination(channel: DirectChannel, readSecret: ReadSecret): Destination | Outcome {
-  const found = catchMisdirected(() => findDestination(channel, readSecret));
-  return found instanceof MisdirectedSecret ? channelFault(found.message) : found;
 }
 
 const paced: Outcome & { kind: "retry" } = {
@@ -213,24 +204,3 @@ function destinationKey({ kind }: DirectChannel, { address, secret }: Destinatio
 }
 
 type Senders = { [Kind in DirectChannel["kind"]]: Send<Kind> };
-
-type Terms = Destination & {
-  channel: DirectChannel;
-  message: ChannelMessage;
-  timeoutMs: number;
-  nowMs: number;
-  reach: Reach;
-};
-
-function sendBy(senders: Senders, { channel, ...terms }: Terms): Promise<Outcome> {
-  switch (channel.kind) {
-    case "slack":
-      return senders.slack({ ...terms, channel });
-    case "webhook":
-      return senders.webhook({ ...terms, channel });
-    case "email":
-      return senders.email({ ...terms, channel });
-    case "pagerduty":
-      return senders.pagerduty({ ...terms, channel });
-  }
-}

@@ -1,13 +1,17 @@
-/** A webhook of any receiver, as Standard Webhooks 1.0.0 has it (github.com/standard-webhooks). */
+/** A webhook of any receiver, as Standard Webhooks 1.0.0 has it (github.com/standard-webhooks): events, and questions. */
 import { createHmac } from "node:crypto";
 import { rolloutKeyOf } from "#alerts/order.ts";
-import type { Answer, Outcome } from "#alerts/outcome.ts";
+import { type Answer, gradeNetworkError, type Outcome, wordsOf } from "#alerts/outcome.ts";
 import type { RolloutNote } from "#alerts/payload.ts";
+import type { ChannelOf, DirectChannel } from "#alerts/rows/contract.ts";
 import { viewSuspect } from "#blame/contract.ts";
+import { withoutSecret } from "#kernel/body.ts";
+import type { Reach } from "#kernel/reach.ts";
+import type { ReadSecret } from "#kernel/secrets.ts";
 import { readRetryAfter, toIso } from "#kernel/time.ts";
 import type { AlertMessage, ChannelMessage, NoticeMessage, Send } from "./message.ts";
 import { postJson } from "./post.ts";
-import { channelFault } from "./secrets.ts";
+import { channelFault, type Destination, readDestination, tellingTexts } from "./secrets.ts";
 import { headline, shorten } from "./words.ts";
 
 export const sendToWebhook: Send<"webhook"> = async (delivery) => {
@@ -25,14 +29,20 @@ export const sendToWebhook: Send<"webhook"> = async (delivery) => {
 const textLength = 2_000;
 const mostPlaces = 100;
 
+/** The kind of event: `alert.firing`, `rollout.paused`. */
+export function typeOf(message: ChannelMessage): string {
+  if (message.kind !== "notice") return message.isTest ? "alert.test" : `alert.${message.kind}`;
+  const { event = "" } = message.notice.rollout ?? {};
+  return `rollout.${event.replace(/^rollout /, "").replaceAll(" ", "_")}`;
+}
+
 /** The same for every attempt at the same event. */
 export function renderWebhook(message: ChannelMessage): object {
   if (message.kind === "notice") return renderNotice(message);
-  const { kind, isTest, eventId, atMs, openedAtMs, reason, endedBecause, rollout, changes } =
-    message;
+  const { kind, eventId, atMs, openedAtMs, reason, endedBecause, rollout, changes } = message;
   return {
     id: idOf(message),
-    type: isTest ? "alert.test" : `alert.${kind}`,
+    type: typeOf(message),
     timestamp: toIso(atMs),
     data: {
       check: message.checkId,
@@ -62,7 +72,7 @@ function renderNotice(message: NoticeMessage): object {
   const { id, fleet, event = "" } = rollout ?? {};
   return {
     id: idOf(message),
-    type: `rollout.${event.replace(/^rollout /, "").replaceAll(" ", "_")}`,
+    type: typeOf(message),
     timestamp: toIso(atMs),
     data: {
       rollout: id,
@@ -143,4 +153,58 @@ export function gradeWebhook({ status, retryAfter }: Answer, nowMs: number): Out
   }
   const afterMs = readRetryAfter(retryAfter, nowMs);
   return { kind: "retry", cause, ...(afterMs !== undefined && { afterMs }) };
+}
+
+export type QuestionParts = {
+  /** The channels of the definitions in force. */
+  readChannels: () => Promise<readonly (DirectChannel | { id: string; kind: "incident" })[]>;
+  readSecret: ReadSecret;
+  /** The limit of a question, if the channel's row has none. */
+  timeoutMs: number;
+  nowMs: () => number;
+  reach: Reach;
+};
+
+/** `body`: JSON; `id`: without a dot, the same when the question is repeated. */
+type Question = { id: string; body: string };
+
+/** `error`: why there is no answer, without address and secret. */
+type Reply = { status: number; body: string } | { error: string };
+
+/** Asks a channel of this kind a question, signed as its events are, and returns what it answers. */
+export function createAskWebhook({ readChannels, ...parts }: QuestionParts) {
+  return async (id: string, question: Question): Promise<Reply> => {
+    const channel = (await readChannels()).find((row) => row.id === id);
+    if (channel?.kind !== "webhook") {
+      return { error: `there is no channel ${id} of the kind webhook` };
+    }
+    const found = readDestination(channel, parts.readSecret);
+    if ("kind" in found) return { error: wordsOf(found) ?? found.kind };
+    const answer = await postQuestion(question, found, { ...parts, channel });
+    if ("error" in answer) return answer;
+    // It is stored and shown, and may repeat what was sent.
+    const telling = tellingTexts(channel, found, parts.readSecret);
+    return { ...answer, body: telling.reduce(withoutSecret, Buffer.from(answer.body)).toString() };
+  };
+}
+
+async function postQuestion(
+  { id, body }: Question,
+  { address, secret }: Destination,
+  {
+    channel,
+    nowMs,
+    reach,
+    ...parts
+  }: Omit<QuestionParts, "readChannels"> & { channel: ChannelOf<"webhook"> },
+): Promise<Reply> {
+  const keys = secret === undefined ? [] : readKeys(secret);
+  if (keys === undefined) return { error: "its secret is no key of Standard Webhooks" };
+  const headers = signatureOf(body, { id, keys, nowMs: nowMs() });
+  const timeoutMs = channel.timeoutSeconds ? channel.timeoutSeconds * 1_000 : parts.timeoutMs;
+  try {
+    return await postJson(address, { headers, body, timeoutMs, reach });
+  } catch (error) {
+    return { error: wordsOf(gradeNetworkError(error)) ?? "not reached" };
+  }
 }

@@ -1,4 +1,5 @@
 /** Alert channels: where events of checks go, as the definitions have them. Secrets are `{{NAME}}` of one. */
+import { X509Certificate } from "node:crypto";
 import { z } from "zod";
 import { fillPlaceholders, findUrlFault, httpSchemes } from "#kernel/address.ts";
 import { refuseBy } from "#kernel/faults.ts";
@@ -107,12 +108,40 @@ const PagerDutyFields = {
   timeoutSeconds,
 };
 
+const certificate = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+function areCertificates(pem: string): boolean {
+  try {
+    return (pem.match(certificate) ?? []).map((one) => new X509Certificate(one)).length > 0;
+  } catch {
+    return false;
+  }
+}
+
+const SyslogFields = {
+  kind: z.literal("syslog"),
+  url: address(["tls", "tcp"], "tls://logs.example.com:6514").describe(
+    "The receiver: tls://host:port, or tcp://host:port, which encrypts nothing. Default port: 6514.",
+  ),
+  ca: z
+    .string()
+    .max(50_000)
+    .refine(areCertificates, "has to be certificates in PEM")
+    .optional()
+    .describe("Certificates of the authorities of a tls:// receiver. Default: those of Node."),
+  secret: secret(
+    "{{NAME}} of our own certificate and its key, both in PEM, for a receiver that asks for it.",
+  ).optional(),
+  timeoutSeconds,
+};
+
 /** The fields of each kind of channel but the incident service, beside the id. */
 export const channelFields = {
   slack: SlackFields,
   webhook: WebhookFields,
   email: EmailFields,
   pagerduty: PagerDutyFields,
+  syslog: SyslogFields,
 } as const;
 
 const id = z.string();
@@ -123,6 +152,7 @@ export const DirectChannel = z.discriminatedUnion("kind", [
   z.object({ id, ...WebhookFields }),
   z.object({ id, ...EmailFields }),
   z.object({ id, ...PagerDutyFields }),
+  z.object({ id, ...SyslogFields }),
 ]);
 export type DirectChannel = z.output<typeof DirectChannel>;
 export type ChannelOf<Kind extends DirectChannel["kind"]> = Extract<DirectChannel, { kind: Kind }>;

@@ -61,6 +61,7 @@ export const ChannelRow = z.discriminatedUnion("kind", [
   z.strictObject({ id: Id, ...channelFields.webhook }),
   z.strictObject({ id: Id, ...channelFields.email }),
   z.strictObject({ id: Id, ...channelFields.pagerduty }),
+  z.strictObject({ id: Id, ...channelFields.syslog }),
 ]);
 export type ChannelRow = z.output<typeof ChannelRow>;
 

@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { createAskWebhook } from "#alerts/channels/ask-webhook.ts";
+import { createAskWebhook } from "#alerts/channels/webhook.ts";
 import { createAsk } from "#ci/commit/api.ts";
 import { createHttpDriver } from "#fleet/drivers/http.ts";
 import { createReach } from "#kernel/reach.ts";

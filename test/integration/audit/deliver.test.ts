@@ -28,12 +28,12 @@ async function write(count: number, text = "Added"): Promise<void> {
 /** A receiver that answers with these statuses, the last one for ever. */
 function receiver(...statuses: number[]) {
   const requests: { id: string; cursors: number[] }[] = [];
-  const post = async (_: string, { id, body }: { id: string; body: string }) => {
+  const send = async (_: string, { id, body }: { id: string; body: string }) => {
     const { data } = JSON.parse(body) as { data: { rows: { cursor: number }[] } };
     requests.push({ id, cursors: data.rows.map(({ cursor }) => cursor) });
     return { status: (statuses.length > 1 ? statuses.shift() : statuses[0]) ?? 200 };
   };
-  return { requests, parts: { channel: "siem", post, log } };
+  return { requests, parts: { channel: "siem", send, log } };
 }
 
 const cursorsTo = (end: number) => Array.from({ length: end }, (_, i) => i + 1);

@@ -47,6 +47,12 @@ export const pagerDutyChannel: ChannelOf<"pagerduty"> = {
   secret: "{{PAGER_KEY}}",
 };
 
+export const syslogChannel: ChannelOf<"syslog"> = {
+  id: "logs",
+  kind: "syslog",
+  url: "{{LOGS_URL}}",
+};
+
 export const emailChannel: ChannelOf<"email"> = {
   id: "mail",
   kind: "email",

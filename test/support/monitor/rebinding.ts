@@ -5,8 +5,8 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { createAskWebhook } from "#alerts/channels/ask-webhook.ts";
 import { createSendToChannel } from "#alerts/channels/send.ts";
+import { createAskWebhook } from "#alerts/channels/webhook.ts";
 import { createBoundedFetch } from "#control/sign-in/provider.ts";
 import { createReach, type Reach } from "#kernel/reach.ts";
 import type { RunnableCheck } from "#monitor/contract.ts";
@@ -104,6 +104,7 @@ async function attack(host: string, reach: Reach): Promise<void> {
   await send({ id: "s", kind: "slack", url }, buildMessage());
   await send({ id: "p", kind: "pagerduty", url, secret: "{{K}}" }, buildMessage());
   await send({ id: "m", kind: "email", ...mail }, buildMessage());
+  await send({ id: "l", kind: "syslog", url: `tcp://${host}` }, buildMessage());
   await createAskWebhook({ ...terms, readChannels })("w", { id: "q", body: "{}" });
   const discover = createBoundedFetch(false, bounds, reach);
   await discover(`https://${host}/`, { method: "GET", headers: {} }).catch(() => {});

@@ -1,6 +1,6 @@
 /** All services of a rollout on a real Restate and a real Postgres, over a fleet in memory. */
 import { type Context, service } from "@restatedev/restate-sdk";
-import { createAskWebhook } from "#alerts/channels/ask-webhook.ts";
+import { createAskWebhook } from "#alerts/channels/webhook.ts";
 import type { ChannelOf } from "#alerts/rows/contract.ts";
 import { createCountStore } from "#fleet/counters/store.ts";
 import type { StartDeploys } from "#fleet/deploys/contract.ts";

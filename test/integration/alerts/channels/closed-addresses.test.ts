@@ -10,6 +10,7 @@ import {
   emailChannel,
   pagerDutyChannel,
   slackChannel,
+  syslogChannel,
   webhookChannel,
 } from "../../../support/alerts/message-builders.ts";
 import { secretsFrom } from "../../../support/monitor/standard-definitions.ts";
@@ -32,6 +33,7 @@ function sendTo(host: string, channel: DirectChannel, reach: ReturnType<typeof c
   const web = `http://${host}/a`;
   const secrets: Record<string, string> = {
     ...{ SLACK_URL: web, HOOK_URL: web, PAGER_URL: web, MAIL_URL: `smtp://${host}` },
+    LOGS_URL: `tls://${host}`,
     ...{
       HOOK_SECRET: `whsec_${Buffer.alloc(32, 7).toString("base64")}`,
       PAGER_KEY: "r".repeat(32),
@@ -44,7 +46,9 @@ function sendTo(host: string, channel: DirectChannel, reach: ReturnType<typeof c
   );
 }
 
-const all: DirectChannel[] = [slackChannel, webhookChannel, pagerDutyChannel, emailChannel];
+const all: DirectChannel[] = [
+  ...[slackChannel, webhookChannel, pagerDutyChannel, emailChannel, syslogChannel],
+];
 const spellings = all.flatMap((channel) =>
   ["127.0.0.1", "localhost", "2130706433"].map((host) => ({ kind: channel.kind, channel, host })),
 );
