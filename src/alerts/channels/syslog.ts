@@ -198,6 +198,8 @@ async function secure(
 
 /** Longer than a line takes to the receiver. */
 const settleMs = 250;
+/** A receiver has nothing to say. */
+const mostReceived = 65_536;
 
 /**
  * Sends all, and closes our side a moment later; then the receiver reads to the end, and closes its own. A reset, and an
@@ -210,7 +212,11 @@ async function flush(socket: Socket, frames: string, signal: AbortSignal): Promi
     isRead = isOver;
   });
   const closed = once(socket, "close", { signal });
-  socket.resume();
+  let received = 0;
+  socket.on("data", ({ length }: Buffer) => {
+    received += length;
+    if (received > mostReceived) socket.destroy();
+  });
   socket.write(frames, async () => {
     await delay(settleMs);
     // What has arrived while this thread was busy is seen first.
