@@ -48,10 +48,13 @@ function createStoppedRuns(database: Database) {
     /** True if this process has stopped the run; another one may have. */
     isStoppedHere: (run: string | undefined): boolean => run !== undefined && stopped.has(run),
 
-    /** Restores the row of a sentinel whose order was not sent. Another deploy in progress was killed: marked as failed. */
+    /**
+     * Restores the row of a sentinel whose order was not sent, unless a later run wants the same deploy by now. Another
+     * deploy in progress was killed: marked as failed.
+     */
     async putBack({ id, deployId }: { id: string; deployId: string }): Promise<void> {
       await database.query(putBackSentinel, [id, deployId]);
-      await database.query(endKilled, [id, killedReason]);
+      await database.query(endKilled, [id, killedReason, deployId]);
     },
   };
 }
@@ -61,7 +64,7 @@ const killedReason = `${"cancelled" satisfies ReasonCode}: its deploy was killed
 const endKilled = `
   UPDATE sentinels SET deploy_status = 'failed', deploy_reason = $2, health = 'unknown',
     updated_at = now()
-  WHERE id = $1 AND deploy_status = 'progressing'`;
+  WHERE id = $1 AND deploy_status = 'progressing' AND deploy_id IS DISTINCT FROM $3`;
 
 const insertStop = "INSERT INTO stopped_runs (run) VALUES ($1) ON CONFLICT DO NOTHING";
 
@@ -81,7 +84,8 @@ const putBackSentinel = `
     deploy_reason = before_deploy->>'reason',
     deploy_id = NULL, deploy_run = NULL, ordered_at = NULL, before_deploy = NULL,
     updated_at = now()
-  WHERE id = $1 AND deploy_id = $2 AND deploy_status = 'progressing'`;
+  WHERE id = $1 AND deploy_id = $2 AND deploy_status = 'progressing'
+    AND EXISTS (SELECT FROM stopped_runs AS r WHERE r.run = deploy_run)`;
 
 /** The progress of a deploy, as it is written for its sentinel. */
 export type DeployRecord = {

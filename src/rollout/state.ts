@@ -208,8 +208,8 @@ export type Outcome = {
   lost?: boolean;
   /** Ids that took the image and failed afterwards, in a soak: a rollback takes them, whatever their mark. */
   astray?: string[];
-  /** Ids that failed and were taken back for another try. */
-  retried?: string[];
+  /** By index: the number of deploys of a member that have failed, if another one follows or may; absent: none. */
+  tries?: Record<number, number>;
 };
 
 type Reader = Pick<ObjectSharedContext, "get">;

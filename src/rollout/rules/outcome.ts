@@ -18,8 +18,8 @@ export type DeployOutcome = {
   leftOut?: true;
 };
 
-/** `isDown`: it is unavailable already, so that its deploy costs nothing. */
-export type Target = { index: number; id: string; image: string; isDown?: true };
+/** `isDown`: it is unavailable already, so that its deploy costs nothing. `tries`: its deploys that have failed; absent: none. */
+export type Target = { index: number; id: string; image: string; isDown?: true; tries?: number };
 
 /** One mark that a result has changed; `ofFleet`: it failed because the fleet's API failed. */
 export type OutcomeChange = {
@@ -49,26 +49,38 @@ export function targetsOf(
   run: { kind: RunKind; image: string; includeFailed?: boolean | undefined },
 ): Target[] {
   const isTarget = run.kind === "rollout" ? isUnresolved : revertible(outcome, run);
+  const { marks, tries = {} } = outcome;
   return batch.ids
     .map((id, index) => ({ index, id, image: imageFor(batch, index, run) }))
-    .filter(({ id, index }) => isTarget(outcome.marks[index] ?? "", id));
+    .filter((target) => isTarget(marks[target.index] ?? "", target))
+    .map((target) => ({ ...target, ...(tries[target.index] && { tries: tries[target.index] }) }));
 }
 
 const isUnresolved = (mark: string) => mark === ".";
 
-/** Returns a function, of mark and id, that is true for the members that a rollback deploys. */
+/** Counts one more failed deploy of each of these members: their next one is another. */
+export function countTries(
+  { ids }: Pick<Batch, "ids">,
+  { tries = {} }: Outcome,
+  failed: readonly { id: string }[],
+): Pick<Outcome, "tries"> {
+  const indexes = failed.map(({ id }) => ids.indexOf(id));
+  const counted = indexes.map((index) => [index, (tries[index] ?? 0) + 1]);
+  return counted.length === 0 ? {} : { tries: { ...tries, ...Object.fromEntries(counted) } };
+}
+
+/** Returns a function, of mark and member, that is true for the members that a rollback deploys. */
 function revertible(
-  { open, lost = false, astray = [], retried = [] }: Outcome,
+  { open, lost = false, astray = [], tries = {} }: Outcome,
   { includeFailed = false }: { includeFailed?: boolean | undefined },
-): (mark: string, id: string) => boolean {
+): (mark: string, member: { index: number; id: string }) => boolean {
   const tookIt = new Set(astray);
-  const hadFailed = new Set(retried);
   // One that was left out after its batch was killed may have been ordered before.
   const unknown = `${open || lost ? "." : ""}${lost ? "x" : ""}`;
   const always = `sn${includeFailed ? "f" : ""}${unknown}`;
-  return (mark, id) => {
+  return (mark, { index, id }) => {
     if (mark === "r" || mark === "") return false;
-    const mayHaveIt = tookIt.has(id) || (includeFailed && hadFailed.has(id));
+    const mayHaveIt = tookIt.has(id) || (includeFailed && tries[index] !== undefined);
     return always.includes(mark) || mayHaveIt;
   };
 }
@@ -106,7 +118,7 @@ export function applyResults(
     const from = marks[result.index] ?? "";
     const id = batch.ids[result.index];
     const isExpected =
-      id !== undefined && (run.kind === "rollout" ? isUnresolved(from) : isTarget(from, id));
+      id !== undefined && (run.kind === "rollout" ? isUnresolved(from) : isTarget(from, result));
     if (!isExpected) continue;
     const to = markOf(run.kind, result);
     marks[result.index] = to;
@@ -115,10 +127,12 @@ export function applyResults(
     const { reason, ofFleet } = result;
     changes.push({ id, from, to, ...(reason && { reason }), ...(ofFleet && { ofFleet }) });
   }
+  const notReverted = changes.filter(({ to }) => to === "n");
   const kept = {
     marks: marks.join(""),
     reasons: Object.fromEntries(reasons),
     ofFleet: ofFleetAfter(outcome.ofFleet, changes, run.results),
+    ...countTries(batch, outcome, notReverted),
   };
   return { outcome: { ...outcome, ...kept }, changes };
 }

@@ -1,6 +1,6 @@
 /** Results that change after the deploy: a failure that is tried again, a success that fails in its soak. Pure. */
 import type { Batch, Outcome } from "#rollout/state.ts";
-import type { OutcomeChange } from "./outcome.ts";
+import { countTries, type OutcomeChange } from "./outcome.ts";
 
 /** It no longer runs the image well; `ofFleet`: not by the image. `serves`: its image, "" none; absent: not known. */
 export type Stray = { id: string; reason: string; ofFleet?: true; serves?: string };
@@ -13,15 +13,15 @@ export function withoutFailures(
   const ids = batch.ids.filter((_, i) => outcome.marks[i] === "f");
   const gone = new Set(ids);
   const reasons = Object.entries(outcome.reasons).filter(([id]) => !gone.has(id));
-  const { retried = [] } = outcome;
+  const changes = ids.map((id) => ({ id, from: "f", to: "." }));
   const kept: Outcome = {
     ...outcome,
     marks: outcome.marks.replaceAll("f", "."),
     reasons: Object.fromEntries(reasons),
-    retried: [...new Set([...retried, ...ids])],
+    ...countTries(batch, outcome, changes),
     ofFleet: outcome.ofFleet.filter((id) => !gone.has(id)),
   };
-  return { outcome: kept, changes: ids.map((id) => ({ id, from: "f", to: "." })) };
+  return { outcome: kept, changes };
 }
 
 /** The outcome in which members that succeeded have failed after all, and what that changes. */

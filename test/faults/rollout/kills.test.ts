@@ -93,7 +93,8 @@ describe("a rollout of which something is killed", { retry: 0 }, () => {
     expect(body).not.toHaveProperty("reason");
   });
 
-  it("restarts a killed batch and continues", async () => {
+  it("restarts a killed batch, which deploys no sentinel a second time", async () => {
+    const before = bench.fleet.applied.length;
     await startHeld();
 
     await killAll("batch");
@@ -101,6 +102,8 @@ describe("a rollout of which something is killed", { retry: 0 }, () => {
     bench.fleet.release();
     expect(await untilStill(bench)).toMatchObject({ state: "completed", succeeded: 12, failed: 0 });
     expect(new Set(bench.fleet.running().values())).toEqual(new Set([imageV2]));
+    const deploys = bench.fleet.applied.slice(before).map(({ deployId }) => deployId);
+    expect(new Set(deploys).size).toBe(12);
   });
 
   it("counts a killed deploy as failed with the reason, and pauses", async () => {

@@ -79,7 +79,7 @@ describe("applyRetry", () => {
     const step = { n: 0, batch, after: outcome };
     const head = applyRetry({ ...failed, failedSample: [...failed.failedSample, other] }, step);
 
-    expect(outcome).toMatchObject({ marks: "s..", reasons: {}, retried: ["b", "c"] });
+    expect(outcome).toMatchObject({ marks: "s..", reasons: {}, tries: { 1: 1, 2: 1 } });
     expect(changes.map(({ id, to }) => [id, to])).toEqual([
       ["b", "."],
       ["c", "."],

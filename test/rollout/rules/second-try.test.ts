@@ -63,6 +63,13 @@ describe("a failure that is to be tried again", () => {
     ]);
   });
 
+  it("is another deploy, unlike a success and a member without a result", () => {
+    const rollout = { kind: "rollout", image: imageV2 } as const;
+    const again = withoutFailures(batch, { ...outcome, marks: "..f" }).outcome;
+
+    expect(targetsOf(batch, again, rollout).map(({ tries = 0 }) => tries)).toEqual([0, 1, 2]);
+  });
+
   it("counts as failed for a rollback that includes failed ones", () => {
     expect(idsOf(targetsOf(batch, outcome, rollback))).toEqual(["a"]);
     expect(idsOf(targetsOf(batch, outcome, { ...rollback, includeFailed: true }))).toEqual([
@@ -71,4 +78,15 @@ describe("a failure that is to be tried again", () => {
       "c",
     ]);
   });
+});
+
+it("a rollback that failed is another deploy the next time, one without a result the same", () => {
+  const updated = { ...emptyOutcome(batch), marks: "sss" };
+
+  const { outcome } = applyResults(batch, updated, {
+    kind: "rollback",
+    results: [{ index: 1, id: "b", ok: false, reason: "crash_loop" }],
+  });
+
+  expect(targetsOf(batch, outcome, rollback).map(({ tries = 0 }) => tries)).toEqual([0, 1, 0]);
 });

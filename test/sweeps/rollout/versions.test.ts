@@ -124,7 +124,7 @@ describe("a rollout under way while the program is replaced by one with another 
   };
 
   it.for(["runner", "batch", "deploy"] as const)(
-    "pauses it, and Resume goes on, when the step is one of the %s",
+    "pauses it, and Resume goes on and deploys no sentinel twice, when the step is one of the %s",
     { timeout: 240_000 },
     async (kind) => {
       await startHeld();
@@ -140,6 +140,8 @@ describe("a rollout under way while the program is replaced by one with another 
       expect(body).toMatchObject({ state: "completed", succeeded: size, failed: 0 });
       expect(body).not.toHaveProperty("cause");
       expect(new Set(bench.fleet.running().values())).toEqual(new Set([request.image]));
+      const puts = bench.fleet.puts.filter(({ image }) => image === request.image);
+      expect(new Set(puts.map(({ deployId }) => deployId)).size).toBe(size);
       await untilNothingIsLeft();
     },
   );

@@ -82,7 +82,7 @@ class BatchWork {
   #beingRecorded: DeployOutcome[] = [];
   #killedRecords = 0;
   #asking: RestatePromise<Event> | undefined;
-  /** True if none of those that wait was ordered, by an attempt of this invocation that was killed. */
+  /** True if none of those that wait was ordered, by an attempt or a batch that was killed. */
   #isAsked = false;
   #isClosed = false;
   isStopped = false;
@@ -98,7 +98,7 @@ class BatchWork {
     this.spans = new BatchSpans(ctx, run);
     this.#startDeploys = startDeploys;
     this.#stop = stopEvent(ctx);
-    const deployOf = new Map(targets.map((target) => [target.id, deployIdOf(ctx, target)]));
+    const deployOf = new Map(targets.map((target) => [target.id, deployIdOf(run, target)]));
     this.#findOrdered = (members) =>
       findOrdered(new Map(members.map(({ id }) => [id, deployOf.get(id) ?? ""])));
     // A rollback takes what the rollout has changed.
@@ -150,9 +150,8 @@ class BatchWork {
   }
 
   #deploy(target: Target, start?: DeployStart): void {
-    const parts = { run: this.#run, spans: this.spans, ...(start && { start }) };
-    const deployed = deploy(this.#ctx, target, parts);
-    this.#inFlight.set(target.index, deployed);
+    const parts = { run: this.#run, spans: this.spans, start };
+    this.#inFlight.set(target.index, deploy(this.#ctx, target, parts));
   }
 
   #mayLaunchMore(): boolean {
@@ -189,7 +188,7 @@ class BatchWork {
     this.#isClosed = closed;
   }
 
-  /** An attempt that was killed may have ordered some of those that wait: the batch does not end without them. */
+  /** What was killed, an attempt or a batch, may have ordered some of those that wait: the batch does not end without them. */
   #knowsOrdered(): boolean {
     const waiting = this.#waiting;
     if (this.#isAsked || waiting.length === 0) return true;
@@ -257,7 +256,7 @@ class BatchWork {
   #takeOrdered(ids: readonly string[]): void {
     this.#asking = undefined;
     this.#isAsked = true;
-    for (const target of this.#waiting) if (ids.includes(target.id)) this.#deploy(target, {});
+    for (const target of this.#waiting) if (ids.includes(target.id)) this.#deploy(target);
     this.#waiting = this.#waiting.filter(({ id }) => !ids.includes(id));
   }
 

@@ -38,7 +38,7 @@ export function stopEvent(ctx: Context): RestatePromise<Event> {
   return RestatePromise.race([ctx.signal<null>("stop").map(toEvent), cancelled.map(toEvent)]);
 }
 
-type DeployParts = { run: Pick<BatchRun, "run" | "fleet">; spans: Pick<BatchSpans, "traceOf"> };
+type DeployParts = { run: Omit<BatchRun, "targets">; spans: Pick<BatchSpans, "traceOf"> };
 
 /** Begins deploys of a group, the first ones at least, in one entry of the journal. */
 export function start(
@@ -54,7 +54,7 @@ export function start(
   const orders = targets.map((target) => ({
     sentinelId: target.id,
     image: target.image,
-    deployId: deployIdOf(ctx, target),
+    deployId: deployIdOf(run, target),
     ...runOf(run),
     ...spans.traceOf(target),
   }));
@@ -67,31 +67,35 @@ function unknownStarts(targets: readonly Target[]): StartedDeploys {
   return { starts: targets.map(() => ({})), isQuick: false, tookMs: 0 };
 }
 
-/** The same whenever this invocation is repeated, and another one's is different. */
-export function deployIdOf(ctx: Context, { index }: Target): string {
-  return `${ctx.request().id}-${index}`;
+/**
+ * The same until the deploy has a result, whichever batch wants it: a batch that follows a killed one, after Resume too, takes
+ * over what that one has ordered. After a failure, in a rollback and in another rollout it is another one.
+ */
+export function deployIdOf(
+  { rolloutId, kind, batch }: Pick<BatchRun, "rolloutId" | "kind" | "batch">,
+  { index, tries = 0 }: Pick<Target, "index" | "tries">,
+): string {
+  return [rolloutId, kind, batch, index, tries].join("-");
 }
 
 function runOf({ run }: DeployParts["run"]): { run?: string } {
   return run === undefined ? {} : { run };
 }
 
-/** `start`: what `begin` has done of it; absent: nothing. */
+/** `start`: what `start` has done of it; absent: it may have been ordered, or not. */
 export function deploy(
   ctx: Context,
   target: Target,
-  { run, spans, start }: DeployParts & { start?: DeployStart },
+  { run, spans, start = {} }: DeployParts & { start?: DeployStart | undefined },
 ): RestatePromise<Event> {
   const { id, image } = target;
-  const begun = start && {
-    deployId: deployIdOf(ctx, target),
-    ...(start.step && { step: start.step }),
-  };
+  const { step } = start;
+  const begun = { deployId: deployIdOf(run, target), ...(step && { step }) };
   return ctx
     .client(sentinelService, id)
     .Deploy({
       ...{ image, ...runOf(run), ...ofFleet(keyOf(run)), ...spans.traceOf(target) },
-      ...(begun && { begun }),
+      begun,
     })
     .map((result, failure) => toEvent(target, result, failure));
 }

@@ -100,6 +100,16 @@ describe("a deploy that is no longer wanted", () => {
     expect(store.unsent.size).toBe(0);
   });
 
+  it("stays as it is when a later run wants the same deploy by then", async () => {
+    const { sentinelId: id, ...order } = orderFor("s02", "d4");
+    await store.stopRun(order.run);
+    await store.record({ id, ...order, status: "progressing", run: "run-later" });
+
+    await store.putBack({ id, deployId: "d4" });
+
+    expect(await row(id)).toMatchObject({ deploy_id: "d4", deploy_status: "progressing" });
+  });
+
   it("counts as ordered also who has left the fleet's list meanwhile", async () => {
     const { sentinelId: id, ...ordered } = orderFor("s03", "d3");
     await store.record({ id, ...ordered, status: "progressing" });
