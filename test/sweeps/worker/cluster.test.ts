@@ -220,7 +220,7 @@ describe.skipIf(!hasPrograms("pgbouncer")).each(["one address", "an address per 
   },
 );
 
-/** Verifies a key again and again. A connection that breaks is tried once more, as clients do. */
+/** Verifies a key again and again. A call whose connection breaks is made anew, as clients do: there are two connections. */
 async function startLoad(url: string) {
   const post = async (procedure: string, body: object) => {
     const answer = await fetch(`${url}/v2/${procedure}`, {
@@ -242,6 +242,7 @@ async function startLoad(url: string) {
   const run = async () => {
     while (!isOver) {
       const answer = await verify()
+        .catch(verify)
         .catch(verify)
         .catch((error: Error) => ({ status: 0, body: `${error.message}: ${error.cause}` }));
       calls += 1;
