@@ -25,6 +25,7 @@ export const entryPoints = {
   "./client": "client/client.ts",
   "./config": "definitions/define-config.ts",
   "./testing": "testing/testing.ts",
+  "./journals": "journals/journals.ts",
 } as const;
 
 /** Throws an error when the repository's package.json is not what this is made for. */

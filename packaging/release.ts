@@ -3,7 +3,7 @@
  * commit and tag, which it does not run. `--dry-run` prints the same and changes nothing.
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { findStale, readVersion } from "./version.ts";
 
@@ -38,6 +38,8 @@ type Checkout = {
   tags: string[];
   /** Files that name another version. */
   stale: string[];
+  /** True if the journals of the version are recorded. */
+  hasJournals: boolean;
   /** CHANGELOG.md as it is. */
   changelog: string;
   cut: Cut | undefined;
@@ -49,6 +51,7 @@ export function findObstacles({
   changed,
   tags,
   stale,
+  hasJournals,
   cut,
 }: Omit<Checkout, "changelog">): string[] {
   return [
@@ -62,6 +65,7 @@ export function findObstacles({
     ...(stale.length > 0
       ? [`${stale.join(", ")}: not ${version}; run node packaging/version.ts, and commit`]
       : []),
+    ...(hasJournals ? [] : [`test/journals/${version} is absent: npm run journals, and commit`]),
   ];
 }
 
@@ -81,6 +85,7 @@ function readCheckout(root: string, date: string): Checkout {
     changed: linesOf(["status", "--porcelain"]),
     tags: linesOf(["tag", "--list"]),
     stale: findStale(root).map(({ file }) => file),
+    hasJournals: existsSync(path.join(root, "test/journals", version)),
     changelog,
     cut: cutChangelog(changelog, { version, date }),
   };

@@ -19,6 +19,7 @@ const isContract = /^[a-z-]+\/(?:[a-z-]+[/-])?contract\.ts$/;
 /** What each folder of src may import with `#`. Everything else is private to its folder. */
 const mayImport: Record<string, readonly string[]> = {
   kernel: [],
+  journals: [],
   blame: ["kernel/"],
   alerts: ["kernel/", "blame/contract.ts"],
   routing: ["kernel/", "alerts/contract.ts"],

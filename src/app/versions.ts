@@ -18,6 +18,7 @@ import { rolloutReconciler } from "#rollout/desired/reconciler.ts";
 import { rolloutRelease } from "#rollout/internal.ts";
 import { isResent, releasedServices as rolloutServices } from "#rollout/services/release.ts";
 import { alertRoutesObject, alertRoutesRuns } from "#routing/incident/internal.ts";
+import { statusReads } from "#status/contract.ts";
 import { engineService } from "#worker/contract.ts";
 import { readRelease, releaseService } from "#worker/release.ts";
 import { createRestateAdmin } from "#worker/restate-admin.ts";
@@ -61,7 +62,7 @@ const duties: Duties = {
 };
 
 /** All services except those of rollouts, which are released separately. */
-const watchedServices: readonly string[] = [
+const otherServices: readonly string[] = [
   apiCheckObject,
   heartbeatObject,
   drillObject,
@@ -75,6 +76,7 @@ const watchedServices: readonly string[] = [
   cronRuns,
   definitionsObject,
   checkReads,
+  statusReads,
   fleetService,
   // The timed job calls it again a minute later.
   rolloutReconciler,
@@ -82,6 +84,8 @@ const watchedServices: readonly string[] = [
   engineService,
   traceService,
 ].map(({ name }) => name);
+
+export const watchedServices: readonly string[] = [...rolloutServices, ...otherServices];
 
 type VersionParts = {
   adminUrl: string;
@@ -102,7 +106,7 @@ export function startVersionWatch(
     takeBack,
     admin: createRestateAdmin(adminUrl),
     revision,
-    services: [...rolloutServices, ...watchedServices],
+    services: watchedServices,
     log,
     release: async (wedged, reader) => {
       const isOfRollout = ({ service }: WedgedInvocation) => rolloutServices.includes(service);

@@ -191,7 +191,7 @@ type ServiceParts = Pick<
 > &
   Omit<RunningFleets, "listed" | "populate"> & { alerts: Alerts };
 
-function createServices(base: Base, parts: ServiceParts): EndpointOptions["services"] {
+export function createServices(base: Base, parts: ServiceParts): EndpointOptions["services"] {
   const { store, fleets, database, results } = parts;
   const admin = createRestateAdmin(parts.adminUrl);
   const readActor = createReadActor(parts.actorKey);

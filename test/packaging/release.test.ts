@@ -34,7 +34,14 @@ it.each([
 });
 
 const cut = { changelog: "", notes: "- New.\n" };
-const ready = { version: "1.2.0", changed: [], tags: ["v1.1.0"], stale: [], cut };
+const ready = {
+  version: "1.2.0",
+  changed: [],
+  tags: ["v1.1.0"],
+  stale: [],
+  hasJournals: true,
+  cut,
+};
 
 it("a clean tree with lines under Unreleased may be released", () => {
   expect(findObstacles(ready)).toEqual([]);
@@ -56,6 +63,11 @@ it.each([
     "another version in a file",
     { stale: ["README.md"] },
     "README.md: not 1.2.0; run node packaging/version.ts, and commit",
+  ],
+  [
+    "no journals",
+    { hasJournals: false },
+    "test/journals/1.2.0 is absent: npm run journals, and commit",
   ],
 ])("a checkout with %s is refused", (_what, over, obstacle) => {
   expect(findObstacles({ ...ready, ...over })).toEqual([obstacle]);

@@ -24,6 +24,7 @@ beforeEach(async () => {
     "CHANGELOG.md": changelog,
     "README.md": "vedette-0.2.0.tgz\n",
     ".gitignore": "dist/\n",
+    "test/journals/0.2.0/Orders.order-1.gz": "recorded",
   });
   await git("init", "--quiet");
   await commitAll();

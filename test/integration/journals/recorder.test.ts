@@ -1,0 +1,83 @@
+import { type Context, service } from "@restatedev/restate-sdk";
+import { createEndpointHandler } from "@restatedev/restate-sdk/fetch";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { readJournals, replayJournal, startRecorder, writeJournals } from "#journals/journals.ts";
+import { createLog } from "#kernel/log.ts";
+import { serveEndpoint } from "#worker/endpoint.ts";
+import { registerWorker } from "#worker/register.ts";
+import { startTestRestate } from "../../support/servers/servers.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+/** Orders as one version handles them; another one may have a step of another name. */
+const orders = (lastStep = "ship") =>
+  service({
+    name: "Orders",
+    handlers: {
+      order: async (ctx: Context, count: number) => {
+        for (let i = 0; i < count; i++) await ctx.run("reserve", () => i);
+        await ctx.sleep(10);
+        await ctx.serviceClient(service({ name: "Orders", handlers: { bill } })).bill();
+        await ctx.run(lastStep, () => "shipped");
+      },
+      bill,
+      deliver: async (ctx: Context) => {
+        await ctx.run("load", () => 1);
+        await ctx.sleep({ hours: 1 });
+        await ctx.run("hand-over", () => 2);
+      },
+    },
+  });
+
+const bill = async (ctx: Context) => ctx.run("charge", () => 9);
+
+let stop: () => Promise<void>;
+let callOrders: (address: string, body?: unknown) => Promise<number>;
+let recorder: Awaited<ReturnType<typeof startRecorder>>;
+
+beforeAll(async () => {
+  const log = createLog({ level: "silent", format: "json" });
+  const own = { host: "127.0.0.1", port: 0, services: [orders()], identityKeys: [], log };
+  const endpoint = await serveEndpoint(own);
+  recorder = await startRecorder({ to: endpoint.url });
+  const { adminUrl, ingressUrl, ...restate } = await startTestRestate({ services: [] });
+  await registerWorker({ adminUrl, workerUrl: recorder.url, revision: "recorded" });
+  callOrders = async (address, body) => {
+    const headers = { "content-type": "application/json" };
+    const init = body === undefined ? {} : { headers, body: JSON.stringify(body) };
+    return (await fetch(`${ingressUrl}/Orders/${address}`, { method: "POST", ...init })).status;
+  };
+  stop = async () => {
+    await restate.stop();
+    recorder.stop();
+    await endpoint.stop();
+  };
+});
+
+afterAll(() => stop());
+
+it("the journals of calls through the recorder fit the code that made them, and no other steps", async () => {
+  const dir = makeTempDir();
+  expect(await callOrders("order", 40)).toBe(200);
+  expect(await callOrders("order", 2)).toBe(200);
+  expect(await callOrders("deliver/send")).toBe(202);
+  const isWaiting = () => recorder.journals().some(({ handler }) => handler === "deliver");
+  await waitFor(isWaiting, { withinMs: 10_000, what: "the delivery to wait" });
+
+  writeJournals(dir.path, recorder.journals());
+  const journals = readJournals(dir.path);
+  dir.remove();
+
+  expect([...journals.keys()]).toEqual([
+    "Orders.bill-1.gz",
+    "Orders.deliver-1.gz",
+    "Orders.order-1.gz",
+  ]);
+  const replayOn = async (version: ReturnType<typeof orders>) => {
+    const endpoint = createEndpointHandler({ services: [version], logger: () => {} });
+    return Promise.all([...journals.values()].map((one) => replayJournal(endpoint, one)));
+  };
+  const fits = { fits: true };
+  expect(await replayOn(orders())).toEqual([fits, fits, fits]);
+  expect(await replayOn(orders("send"))).toMatchObject([fits, fits, { fits: false, at: "ship" }]);
+});
