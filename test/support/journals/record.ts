@@ -68,20 +68,8 @@ async function restoreRollouts({ call, rollout, outcome, untilState }: Use) {
   outcome.next = { readyAfterMs: 0 };
   held.readyAfterMs = 0;
   await rollout("RollbackAll");
-}
-
-async function keepRows({ call }: Use) {
-  const ends = "2030-01-02T00:00:00Z";
-  await call("RolloutWindows/Add", { id: "winter", kind: "freeze", ends, reason: "holidays" });
-  await call("RolloutWindows/List");
-  await call("RolloutWindows/Remove", { id: "winter", reason: "over" });
-  await call("RolloutPins/Add", { id: "hold", ids: ["gw-0001"], reason: "on loan" });
-  await call("RolloutPins/List");
-  await call("RolloutPins/Remove", { id: "hold", reason: "returned" });
-  await call("RolloutPromotions/List");
-  await call("FleetService/List");
-  await call("FleetService/Drift");
-  await call("FleetService/Log", { sentinel: "gw-0001" });
+  outcome.next = { failAfterMs: 0, reason: "crashed: exit 1" };
+  await rollout("Rollout", { image: imageOf("v6"), on_failure: "rollback" });
 }
 
 /** A sentinel is changed by hand: the check for drift reports it. */
@@ -91,6 +79,21 @@ async function runTimedJobs({ call, fleet, until }: Use) {
     await until(`${job} to run`, () => call(`CronService/${job}/Run`));
   }
   await call("CronService/fleet-drift/Status");
+}
+
+async function keepRows({ call, rollout }: Use) {
+  const ends = "2030-01-02T00:00:00Z";
+  await call("RolloutWindows/Add", { id: "winter", kind: "freeze", ends, reason: "holidays" });
+  await call("RolloutWindows/List");
+  await call("RolloutWindows/Remove", { id: "winter", reason: "over" });
+  await call("RolloutPins/Add", { id: "hold", ids: ["gw-0001"], reason: "on loan" });
+  await call("RolloutPins/List");
+  await rollout("Rollout", { image: imageOf("v8") });
+  await call("RolloutPins/Remove", { id: "hold", reason: "returned" });
+  await call("RolloutPromotions/List");
+  await call("FleetService/List");
+  await call("FleetService/Drift");
+  await call("FleetService/Log", { sentinel: "gw-0001" });
 }
 
 /** A check that alerts and recovers, a heartbeat, a drill, a channel. */
@@ -109,7 +112,7 @@ async function watchServices({ call, shop, until }: Use) {
   await call("MonitorRunners/Add", { location: "fra", token_hash: "cd".repeat(32) });
   await call("MonitorRunners/Remove", { location: "fra" });
   await call("Drill/fire-drill/Run");
-  await until("the drill to end", () => call("Drill/fire-drill/Run"));
+  await until("the channel to have the drill", () => call("Drill/fire-drill/Run"));
   await call("AlertEvents/Test", { channel: "ops-chat" });
   const { body } = await call("AlertEvents/List");
   const [event] = body["events"] as { event_id: string }[];
@@ -135,13 +138,14 @@ async function startUse() {
   writeFileSync(file, JSON.stringify(definitionsOf((target.address() as AddressInfo).port)));
   const port = await freePort();
   const recorder = await startRecorder({ to: `http://127.0.0.1:${port}` });
-  const bench = await startVersionBench(3, {
+  const environment: Record<string, string> = {
     ...recordedSettings,
     VEDETTE_WORKER__PORT: String(port),
     VEDETTE_WORKER__ADVERTISED_URL: recorder.url,
     VEDETTE_DEFINITIONS__FILE: file,
-    VEDETTE_SECRET_OPS_CHAT_URL: "http://127.0.0.1:1/",
-  });
+  };
+  const bench = await startVersionBench(3, environment);
+  environment["VEDETTE_SECRET_OPS_CHAT_URL"] = bench.chat.url;
   const outcome: { next: FleetOutcome } = { next: { readyAfterMs: 0 } };
   bench.fleet.behave(() => outcome.next);
   await bench.start();
