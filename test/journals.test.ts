@@ -50,9 +50,9 @@ it("calls of each service are watched: those that cannot continue are released",
   expect(services.toSorted()).toEqual(watchedServices.toSorted());
 });
 
-const [notice] = [...readJournals("test/journals/0.2.0").values()].filter(
-  ({ handler }) => handler === "post",
-) as [Journal];
+const [, notice] = recordings
+  .flatMap(({ journals }) => journals)
+  .find(([file]) => file.startsWith("vedette.v1.Notices.post")) as [string, Journal];
 
 /** Another version of the handler to which the notice was posted. */
 const postedBy = (post: (ctx: ObjectContext) => Promise<unknown>) =>
