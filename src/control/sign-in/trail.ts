@@ -1,5 +1,6 @@
 /** Writes to the audit log who signs in and out, who is refused, who calls for a change, and whom the settings let in. */
 import { createHash, randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import type { TrustRow } from "#control/ci-trust-config.ts";
 import type { Operator } from "#control/config.ts";
 import { backoffMs, inTime, pause } from "#kernel/async.ts";
@@ -13,6 +14,7 @@ import {
 import { type Database, inTransaction } from "#kernel/database.ts";
 import { createGroups } from "#kernel/groups.ts";
 import type { Log } from "#kernel/log.ts";
+import { ProblemError } from "#kernel/problem.ts";
 import { cleanText } from "#kernel/text.ts";
 import { createLimit, networkOf } from "./core.ts";
 
@@ -22,8 +24,9 @@ type Parts = { database: Database; log: Log; nowMs?: () => number };
 
 /** A caller waits so long, and no longer, while Postgres is away. The record is stored once it is back. */
 const waitMs = 2_000;
-/** Records that wait for Postgres; more are dropped, and logged. */
-const mostPending = 1_000;
+/** Records that wait for Postgres, of all and of one caller: a flood must not push out those of others. */
+const mostPending = { ofAll: 1_000, ofOne: 100 };
+const roomEveryMs = 100;
 const retries = { firstMs: 100, longestMs: 5_000 };
 /** Refusals that are recorded in a minute, of one network and in all: whoever may not sign in must not fill the log. */
 const refusals = { ofNetwork: 5, ofAll: 20 };
@@ -32,6 +35,8 @@ const longestWhat = 200;
 export function createTrail({ database, log, nowMs = Date.now }: Parts): Trail {
   const stopping = new AbortController();
   const pending = new Set<Promise<void>>();
+  const countOf = new Map<string, number>();
+  let storedAtMs = Number.NEGATIVE_INFINITY;
   const admit = createAdmit(nowMs);
   const send = createGroups(async (records: readonly AuditRecord[]) => {
     await recordAudit(database, records);
@@ -42,7 +47,9 @@ export function createTrail({ database, log, nowMs = Date.now }: Parts): Trail {
     const { signal } = stopping;
     for (let failures = 0; !signal.aborted; failures += 1) {
       try {
-        return await send(record);
+        await send(record);
+        storedAtMs = performance.now();
+        return;
       } catch (error) {
         const detail = (error as Error).message;
         if (failures === 0)
@@ -52,14 +59,40 @@ export function createTrail({ database, log, nowMs = Date.now }: Parts): Trail {
     }
   };
 
+  const isFull = (actor: string) =>
+    pending.size >= mostPending.ofAll || (countOf.get(actor) ?? 0) >= mostPending.ofOne;
+  /** Stores it once there is room; undefined: there is none in time. */
+  const enter = async (record: AuditRecord): Promise<{ stored: Promise<void> } | undefined> => {
+    const { id: actor } = record.actor;
+    const untilMs = performance.now() + waitMs;
+    while (isFull(actor)) {
+      if (performance.now() >= untilMs) return undefined;
+      await delay(roomEveryMs);
+    }
+    const stored = store(record).finally(() => {
+      pending.delete(stored);
+      const left = (countOf.get(actor) ?? 1) - 1;
+      if (left > 0) countOf.set(actor, left);
+      else countOf.delete(actor);
+    });
+    pending.add(stored);
+    countOf.set(actor, (countOf.get(actor) ?? 0) + 1);
+    return { stored };
+  };
+
   return {
     record: async (event) => {
       const record = admit(event);
       if (record === undefined) return;
-      if (pending.size >= mostPending) return log.error({ ...event }, "audit record dropped");
-      const stored = store(record).finally(() => pending.delete(stored));
-      pending.add(stored);
-      await inTime(() => stored, { limitMs: waitMs, otherwise: undefined });
+      const entered = await enter(record);
+      if (entered !== undefined) {
+        await inTime(() => entered.stored, { limitMs: waitMs, otherwise: undefined });
+        return;
+      }
+      // Postgres takes records, only not so many: what could not be recorded is not done.
+      const isFlood = performance.now() - storedAtMs < waitMs;
+      if (isFlood && mayBeRefused.has(event.event)) throw tooMany(record.actor.id);
+      log.error({ ...event }, "audit record dropped");
     },
     stop: async () => {
       const all = () => Promise.all(pending);
@@ -67,6 +100,14 @@ export function createTrail({ database, log, nowMs = Date.now }: Parts): Trail {
       stopping.abort();
     },
   };
+}
+
+/** Others are recorded after they were done. */
+const mayBeRefused: ReadonlySet<AccessEvent["event"]> = new Set(["call", "session.start"]);
+
+function tooMany(actor: string): ProblemError {
+  const detail = `${actor} makes more calls than can be recorded: wait for their answers`;
+  return new ProblemError({ status: 429, code: "too_many_calls", detail });
 }
 
 /** Returns the record of an event; undefined: too many were refused in this minute. */
