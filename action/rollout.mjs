@@ -151,6 +151,9 @@ const say = (line) => process.stdout.write(`${line}\n`);
 const escapeCommand = (text) =>
   text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 
+/** Of an answer, for steps that put outputs into a command: these have no sign that a shell acts on. */
+const asOutput = (value) => String(value).replace(/[^\w.:-]+/g, " ");
+
 /** A word of an answer, without characters that could make its line a command. */
 const inLine = (text) => String(text).replace(/\W+/g, " ").trim();
 
@@ -465,11 +468,11 @@ function report(step, end, ended) {
   const next = nextOf(step, end);
   for (const line of next) say(`::notice::${escapeCommand(line)}`);
   const outputs = {
-    state: end.state,
-    "rollout-id": end.rollout_id,
-    succeeded: end.succeeded,
-    failed: end.failed,
-    ...(end.outcome && { outcome: end.outcome }),
+    state: asOutput(end.state),
+    "rollout-id": asOutput(end.rollout_id),
+    succeeded: asOutput(end.succeeded),
+    failed: asOutput(end.failed),
+    ...(end.outcome && { outcome: asOutput(end.outcome) }),
   };
   const lines = [`[Rollout ${idOf(end)}](${pageOf(step, end)})`, ...next.map(inTable)];
   write(outputs, `${summaryOf(end, ended)}\n${lines.map((line) => `- ${line}\n`).join("")}`);

@@ -636,6 +636,19 @@ it("takes no word of a status for markup of its summary", async () => {
   expect(summary.replaceAll(/`[^`\n]*`/g, "")).not.toMatch(/(?<!\\)</);
 });
 
+it("takes no word of a status for a command of the steps that get its outputs", async () => {
+  const command = '"; $(id) `id` | sh; #';
+  const end = { state: "completed", succeeded: command, failed: command, outcome: command };
+  const control = await startScriptedControl({
+    scenes: [...working, end as never],
+  });
+
+  const { outputs } = await runStep(control.url);
+
+  expect(outputs).toMatch(/^state=completed\nrollout-id=r-2\nsucceeded= id id sh \n/);
+  expect(outputs).not.toMatch(/["$`();|]/);
+});
+
 it("has the reason of a refusal in its outputs and its summary", async () => {
   const replies = { Rollout: [refuse(409, "a rollout is in progress")] };
   const control = await startScriptedControl({ scenes: completing, replies });
