@@ -14,6 +14,11 @@ const mostAtOnce = 100;
 /** Characters, as in a request. */
 const longestImage = 512;
 
+/** A fleet may call a sentinel `constructor`. */
+function imageOf(heldOnce: HeldOnce, id: string): string | undefined {
+  return Object.hasOwn(heldOnce, id) ? heldOnce[id] : undefined;
+}
+
 /** Returns the sentinels that had their desired image, run another one now, and were not held for it before. */
 export function findChanged(drifts: readonly HeldDrift[], heldOnce: HeldOnce): HeldDrift[] {
   return drifts.filter(
@@ -23,7 +28,7 @@ export function findChanged(drifts: readonly HeldDrift[], heldOnce: HeldOnce): H
       isConfirmed &&
       !isHeld &&
       isUnderWay !== true &&
-      heldOnce[id] !== running,
+      imageOf(heldOnce, id) !== running,
   );
 }
 
@@ -56,8 +61,10 @@ export function recordHolds(
   { drifts, holds }: { drifts: readonly HeldDrift[]; holds: readonly Pin[] },
 ): { heldOnce: HeldOnce; untold: Pin[] } {
   const held = new Set(holds.flatMap(({ ids = [] }) => ids));
-  const known = drifts.filter(({ id, running }) => held.has(id) || heldOnce[id] === running);
-  const fresh = new Set(known.map(({ id }) => id).filter((id) => heldOnce[id] === undefined));
+  const known = drifts.filter(
+    ({ id, running }) => held.has(id) || imageOf(heldOnce, id) === running,
+  );
+  const fresh = new Set(known.map(({ id }) => id).filter((id) => !Object.hasOwn(heldOnce, id)));
   return {
     heldOnce: Object.fromEntries(known.map(({ id, running }) => [id, running])),
     untold: holds.filter(({ ids = [] }) => ids.some((id) => fresh.has(id))),

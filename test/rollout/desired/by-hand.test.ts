@@ -75,3 +75,15 @@ it("a hold is announced until it is known who was held, also one of a check that
   expect(recordHolds(first.heldOnce, { drifts, holds }).untold).toEqual([]);
   expect(recordHolds({}, { drifts: [], holds }).untold).toEqual([]);
 });
+
+it.each(["constructor", "__proto__"])("a hold of a sentinel called %s is announced once", (id) => {
+  const drifts = [aDrift({ id })];
+  const hold = holdOf(drifts, "singleton") ?? expect.fail("there is no hold");
+
+  const first = recordHolds({}, { drifts, holds: [hold] });
+  const stored = JSON.parse(JSON.stringify(first.heldOnce));
+
+  expect(first.untold).toEqual([hold]);
+  expect(recordHolds(stored, { drifts, holds: [hold] }).untold).toEqual([]);
+  expect(findChanged(drifts, stored)).toEqual([]);
+});
