@@ -40,8 +40,7 @@ export function serveSignIn(app: FastifyInstance, parts: Parts & { logouts: Logo
     const caller = access.identify(token);
     if (caller === undefined) {
       if (attempts.fail(request.ip, token, Date.now())) throw tooMany("tokens");
-      log.warn({ remote: request.ip }, "sign-in refused");
-      await parts.record?.({ event: "session.refused", remote: request.ip, what: "token" });
+      await recordRefusal(parts, request, "token");
       throw wrongToken();
     }
     if (!isAllowed(caller, "read")) throw notForPeople(caller);
@@ -80,8 +79,7 @@ export function serveTicketSignIn(app: FastifyInstance, parts: TicketParts): voi
     const caller = access.callers.get(sharedActor);
     if (!isValid || caller === undefined) {
       if (attempts.fail(request.ip, ticket, Date.now())) throw tooMany("attempts");
-      log.warn({ remote: request.ip, how: "ticket" }, "sign-in refused");
-      await parts.record?.({ event: "session.refused", remote: request.ip, what: "ticket" });
+      await recordRefusal(parts, request, "ticket");
       throw wrongTicket();
     }
     return openSession(parts, caller, { how: "ticket", request, reply });
@@ -94,7 +92,9 @@ export function serveTicketSignIn(app: FastifyInstance, parts: TicketParts): voi
     if (access.provider !== undefined) return { ...plain, provider: access.provider.host };
     const caller = access.identify(token);
     if (caller === undefined) {
-      throw attempts.fail(request.ip, token, Date.now()) ? tooMany("attempts") : wrongToken();
+      if (attempts.fail(request.ip, token, Date.now())) throw tooMany("attempts");
+      await recordRefusal(parts, request, "link");
+      throw wrongToken();
     }
     // The link signs in with every role, which an operator's own token may lack.
     if (caller.actor !== sharedActor) return { ...plain, provider: null };
@@ -105,6 +105,11 @@ export function serveTicketSignIn(app: FastifyInstance, parts: TicketParts): voi
     await parts.record?.({ event: "call", actor, remote: request.ip, what: "console link" });
     return { ...plain, ticket, provider: null };
   });
+}
+
+async function recordRefusal({ log, record }: Parts, { ip: remote }: FastifyRequest, how: string) {
+  log.warn({ remote, how }, "sign-in refused");
+  await record?.({ event: "session.refused", remote, what: how });
 }
 
 type Exchange = { how: "token" | "ticket"; request: FastifyRequest; reply: FastifyReply };

@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import type { ConsoleAccess } from "#console/contract.ts";
 import { createGuard } from "#console/server/guard.ts";
 import { serveTicketSignIn } from "#console/server/sign-in.ts";
+import type { AccessEvent } from "#kernel/audit.ts";
 import { createLog } from "#kernel/log.ts";
 import { toProblem } from "#kernel/problem.ts";
 import { roles } from "#kernel/roles.ts";
@@ -37,7 +38,9 @@ function startSignIn({ redeem = async (ticket) => ticket === right, provider }: 
   const guard = createGuard(access, { logouts, publicUrl: "" });
   const log = createLog({ level: "silent", format: "json" });
   const isSecure = false;
+  const recorded: AccessEvent[] = [];
   serveTicketSignIn(app, {
+    record: async (event) => void recorded.push(event),
     access,
     guard,
     tickets: { redeem, issue: async () => right },
@@ -51,7 +54,7 @@ function startSignIn({ redeem = async (ticket) => ticket === right, provider }: 
     app.inject({ method: "POST", url: "/api/session/ticket", headers, payload: { ticket } });
   const askLink = (token: string) =>
     app.inject({ method: "POST", url: "/api/session/link", payload: { token } });
-  return { app, post, askLink };
+  return { app, post, askLink, recorded };
 }
 
 it("begins the session of the ingress token's holder", async () => {
@@ -101,6 +104,18 @@ it("gives an unknown token no ticket, and tells an address with many of them to 
 
   expect([...statuses]).toEqual([401, 429]);
 });
+
+it.each(["askLink", "post"] as const)(
+  "records a wrong one of %s, and not what it is",
+  async (how) => {
+    const { [how]: ask, recorded } = startSignIn();
+
+    await ask(wrong(1));
+
+    expect(recorded).toEqual([expect.objectContaining({ event: "session.refused" })]);
+    expect(JSON.stringify(recorded)).not.toContain(wrong(1));
+  },
+);
 
 it("tells an address with many wrong ones to wait, and takes the right one from there", async () => {
   const { post } = startSignIn();
