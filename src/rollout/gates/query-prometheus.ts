@@ -117,7 +117,7 @@ function toSamples(data: Data | { error: string }): PrometheusAnswer {
 
 function toNumber([, text]: z.infer<typeof Point>): number {
   if (/^[-+]?Inf$/.test(text)) return text.startsWith("-") ? -Infinity : Infinity;
-  return text === "" ? Number.NaN : Number(text);
+  return text.trim() === "" ? Number.NaN : Number(text);
 }
 
 function describeLabels(metric: Record<string, string>): Sample["labels"] {

@@ -94,6 +94,12 @@ describe("the body of an answer", () => {
   ])("is an error if it is %s", (_, body, status, words) => {
     expect(readAnswer(body, status)).toEqual({ error: expect.stringContaining(words) });
   });
+
+  it.each(["", " ", "\t"])("takes the value %j for none", (value) => {
+    const body = { status: "success", data: { resultType: "scalar", result: [1, value] } };
+
+    expect(readAnswer(body, 200)).toEqual({ samples: [{ labels: "", value: Number.NaN }] });
+  });
 });
 
 describe("the readings of a gate", () => {
