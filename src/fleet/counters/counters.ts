@@ -114,11 +114,14 @@ function addedBetween(was: Counters, is: Counters): Counters & { restarts: numbe
   const isReset = is.requests < was.requests || is.errors < was.errors;
   const isRestarted = isReset || (was.startedAt ?? is.startedAt) !== is.startedAt;
   const from: Counters = isReset ? { requests: 0, errors: 0 } : was;
+  const requests = is.requests - from.requests;
+  // One that counts nonsense would choose the fleet's bound.
   const latency = Object.entries(is.latency ?? {}).map(([bound, count]) => {
-    return [bound, Math.max(0, count - (from.latency?.[bound] ?? 0))] as const;
+    const added = Math.max(0, count - (from.latency?.[bound] ?? 0));
+    return [bound, Math.min(requests, added)] as const;
   });
   return {
-    requests: is.requests - from.requests,
+    requests,
     errors: is.errors - from.errors,
     ...(is.latency !== undefined && { latency: Object.fromEntries(latency) }),
     slow: Math.max(0, (is.slow ?? 0) - (from.slow ?? 0)),

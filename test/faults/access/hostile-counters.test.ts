@@ -57,3 +57,14 @@ it.each<[what: string, given: object]>([
 ])("counters that are %s are none", (_, given) => {
   expect(boundCounters({ requests: 1, errors: 0, ...given })).toBeUndefined();
 });
+
+it("a sentinel with more fast requests than requests chooses no bound for its fleet", () => {
+  const usual = { requests: 1_000, errors: 0, latency: { "0.001": 0, "0.1": 970, "1": 1_000 } };
+  const hostile = { requests: 1, errors: 0, latency: { "0.001": 1e12, "0.1": 1e12, "1": 1e12 } };
+  const none = { requests: 0, errors: 0, latency: { "0.001": 0, "0.1": 0, "1": 0 } };
+  const before = new Map(["s-0", "s-1"].map((id) => [id, none]));
+
+  const minute = countMinute(before, new Map(Object.entries({ "s-0": usual, "s-1": hostile })), []);
+
+  expect(chooseBounds([], [minute])).toEqual([0.1]);
+});
