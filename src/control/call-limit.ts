@@ -13,8 +13,10 @@ type LimitedCall = {
 /** Calls that change a rollout queue for its lock; each handler of each fleet has its own number. */
 const mostWrites = 20;
 
-/** Matches calls that stop a rollout, which are never refused. */
-const stops = /\/(?:Cancel|Pause)$/;
+/** True for calls that stop a rollout, which are never refused. */
+export function isStop(path: string): boolean {
+  return /\/(?:Cancel|Pause)(?:\/send)?$/.test(path);
+}
 
 /** A call that goes on although its caller is gone, or that was sent, counts for `heldMs` after its end. */
 export function createCallLimit(heldMs: number) {
@@ -27,7 +29,7 @@ export function createCallLimit(heldMs: number) {
     const path = call.path.replace(/\/send$/, "");
     const counted = { reader, signal, isSent };
     if (call.isRead) return limitReads({ ...counted, about: isSent ? "send" : "" }, run);
-    if (stops.test(path)) return run();
+    if (isStop(path)) return run();
     if (fleetOf(path) !== undefined) return limitWrites({ ...counted, about: path }, run);
     return limitOthers({ ...counted, about: handlerOf(path) }, run);
   };

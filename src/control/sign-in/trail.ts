@@ -1,6 +1,7 @@
 /** Writes to the audit log who signs in and out, who is refused, who calls for a change, and whom the settings let in. */
 import { createHash, randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { isStop } from "#control/call-limit.ts";
 import type { TrustRow } from "#control/ci-trust-config.ts";
 import type { Operator } from "#control/config.ts";
 import { backoffMs, inTime, pause } from "#kernel/async.ts";
@@ -91,7 +92,7 @@ export function createTrail({ database, log, nowMs = Date.now }: Parts): Trail {
       }
       // Postgres takes records, only not so many: what could not be recorded is not done.
       const isFlood = performance.now() - storedAtMs < waitMs;
-      if (isFlood && mayBeRefused.has(event.event)) throw tooMany(record.actor.id);
+      if (isFlood && mayBeRefused(event)) throw tooMany(record.actor.id);
       log.error({ ...event }, "audit record dropped");
     },
     stop: async () => {
@@ -102,8 +103,10 @@ export function createTrail({ database, log, nowMs = Date.now }: Parts): Trail {
   };
 }
 
-/** Others are recorded after they were done. */
-const mayBeRefused: ReadonlySet<AccessEvent["event"]> = new Set(["call", "session.start"]);
+/** Events of the other kinds are recorded after they were done. */
+function mayBeRefused({ event, what }: AccessEvent): boolean {
+  return event === "session.start" || (event === "call" && !isStop(what));
+}
 
 function tooMany(actor: string): ProblemError {
   const detail = `${actor} makes more calls than can be recorded: wait for their answers`;

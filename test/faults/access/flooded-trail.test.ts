@@ -18,7 +18,10 @@ function aDatabase({ takesRows = true } = {}) {
   return { rows, database: { query } as unknown as Database };
 }
 
-const aCall = (actor: string): AccessEvent => ({ event: "call", actor, what: "Rollout/Pause" });
+const aCall = (actor: string, handler = "Resume"): AccessEvent => ({
+  ...{ event: "call", actor },
+  what: `/vedette.v1.SentinelRolloutService/singleton/${handler}`,
+});
 const log = createLog({ level: "silent", format: "json" });
 
 async function flood(trail: ReturnType<typeof createTrail>, calls: number) {
@@ -50,6 +53,21 @@ it("a call for whose record there is no room is not made while others are record
   expect(accepted).toBeLessThan(5_000);
   expect(rows).toHaveLength(accepted);
 }, 20_000);
+
+it.each(["Cancel", "Pause", "Cancel/send"])(
+  "a %s goes on in the midst of a flood",
+  async (handler) => {
+    const { database } = aDatabase();
+    const trail = createTrail({ database, log });
+
+    const flooded = flood(trail, 5_000);
+    await expect(trail.record(aCall("pipeline", handler))).resolves.toBeUndefined();
+
+    await flooded;
+    await trail.stop();
+  },
+  20_000,
+);
 
 it("while Postgres is away a caller's many calls keep nobody from the log, and go on", async () => {
   const { database } = aDatabase({ takesRows: false });
