@@ -49,16 +49,16 @@ export const Config = z.strictObject({
   deployment: z
     .enum(["single", "distributed"])
     .default("single")
-    .describe("`distributed`: refuse a start without what several processes have to share"),
+    .describe("`distributed`: refuse a start without what processes have to share"),
   shutdown_delay_seconds: wholeNumber({ min: 0, max: 3_600, default: 0 }).describe(
-    "How long a process announces its shutdown before it stops accepting connections",
+    "How long a process announces its shutdown before it stops accepting",
   ),
   log: z
     .strictObject({
       level: z
         .enum(["trace", "debug", "info", "warn", "error", "silent"])
         .default("info")
-        .describe("Lines below this level are not written"),
+        .describe("The lowest level that is written"),
       format: z
         .enum(["auto", "json", "pretty"])
         .default("auto")
@@ -81,7 +81,7 @@ export const Config = z.strictObject({
     })
     .default({})
     .describe(
-      "Further fleets by name: the keys of `fleet`, and those of `rollout`, `registry` and `slack` that differ",
+      "Further fleets by name: keys of `fleet`, and of `rollout`, `registry` and `slack` that differ",
     ),
   ...incidentConfig,
   ...monitorConfig,

@@ -6,38 +6,34 @@ const source = () =>
   z
     .strictObject({
       source_id: optionalText().describe(
-        "The alert source at the incident service; empty: events are recorded, not posted",
+        "The alert source; empty: events are recorded, not posted",
       ),
       source_kind: z.enum(sourceKinds).default("checkly").describe("The kind of the source"),
       token: optionalText().describe("A secret: the source's token"),
-      token_file: optionalText().describe("A file with it, read at every delivery"),
+      token_file: optionalText().describe("A file with it, read at each use"),
     })
     .prefault({});
 
 export const alertEventsConfig = {
   slack: z
     .strictObject({
-      sentinel_rollout_webhook_url: secretUrl().describe(
-        "Receives all messages of rollouts; empty: none",
-      ),
+      sentinel_rollout_webhook_url: secretUrl().describe("Receives messages of rollouts"),
       quota_check_webhook_url: secretUrl().describe(
         "Receives notices of workspaces over their quota",
       ),
-      alert_routes_webhook_url: secretUrl().describe(
-        "Receives notices of drifted alert routes and alert managers",
-      ),
+      alert_routes_webhook_url: secretUrl().describe("Receives drift of routes and alert managers"),
       message_spacing_ms: wholeNumber({ min: 0, max: 60_000, default: 1_000 }).describe(
-        "The minimum time between two messages to one webhook",
+        "The time between two messages to a webhook",
       ),
     })
     .prefault({}),
   audit: z
     .strictObject({
       keep_days: wholeNumber({ min: 0, max: 4_000, default: 0 }).describe(
-        "How long rows of the audit log are kept; 0: for ever",
+        "How long the audit log is kept; 0: for ever",
       ),
       channel: optionalText().describe(
-        "The channel of the kind webhook or syslog that gets each row of the audit log; empty: none",
+        "The webhook or syslog channel that gets each row of the audit log",
       ),
     })
     .prefault({}),
@@ -45,17 +41,15 @@ export const alertEventsConfig = {
     .strictObject({
       production: source(),
       staging: source(),
-      console_url: optionalUrl().describe(
-        "Where messages link to; empty: `control.public_url`, else its address",
-      ),
+      console_url: optionalUrl().describe("Where messages link to; empty: `control`"),
       give_up_after_days: wholeNumber({ min: 1, max: 90, default: 7 }).describe(
-        "When an event that was not accepted becomes a dead letter",
+        "When an event that is not accepted is given up",
       ),
       attempt_timeout_seconds: wholeNumber({ min: 1, max: 60, default: 10 }).describe(
         "The limit of an attempt",
       ),
       keep_days: wholeNumber({ min: 1, max: 4_000, default: 400 }).describe(
-        "How long the records of events are kept",
+        "How long events are kept",
       ),
     })
     .prefault({}),

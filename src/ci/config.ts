@@ -25,26 +25,22 @@ export const ciConfig = {
       allow: z
         .preprocess((value) => textList().safeParse(value).data ?? value, z.array(AllowedResult))
         .default([])
-        .describe(
-          "Results with which an image passes all the same: `missing`, `unverifiable`, `unavailable`",
-        ),
+        .describe("Results that pass all the same: `missing`, `unverifiable`, `unavailable`"),
       labels: labels().describe(
-        "Labels that an image has to have, and their values; as text `org.example.tests=passed`",
+        "Labels that an image has to have; as text `org.example.tests=passed`",
       ),
       commit: z
         .strictObject({
           api_url: optionalUrl()
             .transform((url) => url || "https://api.github.com")
-            .describe("The API of GitHub, or of a server that answers as it does"),
+            .describe("The API of GitHub or a server like it"),
           token: secretText().describe(
-            "May read checks and statuses; empty: public repositories only, few requests an hour",
+            "Reads checks and statuses; empty: public repositories only, few requests an hour",
           ),
           repositories: repositories().describe("The repositories whose commits count"),
-          branches: textList().describe(
-            "Branches on one of which the commit has to be; empty: any",
-          ),
+          branches: textList().describe("Branches that have to have the commit; empty: any"),
           required: textList().describe(
-            "Statuses and check runs that have to be green; empty: all that a commit has, one at least",
+            "Statuses and check runs that have to be green; empty: all, one at least",
           ),
         })
         .prefault({}),

@@ -117,9 +117,7 @@ export const CiTrustSetting = z
     z.array(TrustRow),
   )
   .default([])
-  .describe(
-    "CI jobs that call without a secret, as tables `[[control.ci_trust]]` ([ci.md](ci.md))",
-  );
+  .describe("CI jobs that call without a secret ([ci.md](ci.md))");
 
 type Rows = { ci_trust: readonly TrustRow[]; public_url: string };
 

@@ -83,26 +83,22 @@ function requireOwnSignIns({ operators, oidc }: SignIns, context: z.RefinementCt
 export const controlConfig = {
   control: z
     .strictObject({
-      host: z
-        .string()
-        .min(1)
-        .default("127.0.0.1")
-        .describe("Where the gateway and the console listen"),
+      host: z.string().min(1).default("127.0.0.1").describe("Where gateway and console listen"),
       port: port(7071).describe("Their port"),
       ingress_token: secretText().describe(
-        "The bearer token of callers; empty: generated, in `<data_dir>/credentials.json`",
+        "The token of callers; empty: generated, in `<data_dir>/credentials.json`",
       ),
       operators: z
         .record(OperatorName, OperatorSetting)
         .default({})
         .describe(
-          'Operators by name: `{ token = "<SHA-256>", roles = […], sign_in = "…" }`; without `roles` all',
+          'Operators by name: `{ token = "<SHA-256>", roles = […], sign_in = "…" }` ([more](operators.md))',
         ),
       ci_trust: CiTrustSetting,
       /** Signing in at an identity provider, by OpenID Connect. */
       oidc: OidcSetting,
       public_url: optionalUrl().describe(
-        "The address that browsers use if a proxy is in front; with https the cookie is Secure",
+        "The address for browsers behind a proxy; with https the cookie is Secure",
       ),
       trusted_proxies: networkList().describe(
         "Proxies (addresses, CIDR) whose `X-Forwarded-For` is believed",

@@ -44,7 +44,7 @@ const usualScopes = ["openid", "email", "profile"];
 
 export const OidcSetting = z
   .strictObject({
-    issuer: issuer.describe("The identity provider at which people sign in; empty: nobody does"),
+    issuer: issuer.describe("The identity provider; empty: nobody signs in"),
     client_id: optionalText().describe("The client that is registered there"),
     client_secret: secretText().describe("Empty: a public client"),
     scopes: z
@@ -56,10 +56,10 @@ export const OidcSetting = z
       )
       .describe("What it is asked for"),
     name_claim: claimName("email").describe(
-      "The claim with a person's name, or a path; an `email` has to be verified",
+      "The claim with the name, or a path; an `email` has to be verified",
     ),
     roles_claim: claimName("groups").describe(
-      "The claim with a person's groups, or a path such as `realm_access.roles`",
+      "The claim with groups, or a path such as `realm_access.roles`",
     ),
     roles: z
       .preprocess(readRoleMap, z.record(z.string().min(1).max(256), roleList))

@@ -5,9 +5,7 @@ import { secretUrl } from "#kernel/setting.ts";
 const job = () =>
   z
     .strictObject({
-      heartbeat_url: secretUrl().describe(
-        "A URL elsewhere, requested after each good run of the job",
-      ),
+      heartbeat_url: secretUrl().describe("A URL requested after each good run"),
     })
     .prefault({});
 

@@ -5,14 +5,14 @@ export const definitionsConfig = {
   definitions: z
     .strictObject({
       file: optionalText().describe(
-        "The file of checks, heartbeats, channels and routes; empty: `vedette.config.*` in the working directory",
+        "The definitions; empty: `vedette.config.*` in the working directory",
       ),
       apply: z
         .enum(["start", "never"])
         .default("start")
-        .describe("When it is applied; `never`: by `vedette config apply` alone"),
+        .describe("`never`: by `vedette config apply` alone"),
       secrets_dir: optionalText().describe(
-        "A directory with a file for each secret that rows name as `{{NAME}}`",
+        "A directory with a file for each secret `{{NAME}}` of rows",
       ),
     })
     .prefault({}),

@@ -17,12 +17,8 @@ export const embeddedConfig = {
       admin_url: optionalUrl().describe("Its admin API; set both or neither"),
       ingress_port: port(8480).describe("The guarded ingress of Restate"),
       admin_port: port(9470).describe("The guarded admin API and console of Restate"),
-      front_host: optionalText().describe(
-        "The host at which `control` guards an external Restate; empty: none",
-      ),
-      identity_keys: textList().describe(
-        "Public keys (`publickeyv1_…`) of an external Restate, which signs its requests",
-      ),
+      front_host: optionalText().describe("Where `control` guards an external Restate"),
+      identity_keys: textList().describe("Public keys (`publickeyv1_…`) of an external Restate"),
       identity_key_file: optionalText().describe(
         "A file with such a key, as `vedette identity` writes it",
       ),
@@ -33,9 +29,7 @@ export const embeddedConfig = {
     .prefault({}),
   database: z
     .strictObject({
-      url: postgresUrl().describe(
-        "Postgres, or its pooler, with the password; empty: the embedded one",
-      ),
+      url: postgresUrl().describe("Postgres or its pooler, with password; empty: the embedded one"),
       direct_url: postgresUrl().describe("Postgres itself if `database.url` is a pooler's"),
       port: port(5480).describe("The port of the embedded one"),
     })

@@ -66,21 +66,19 @@ export const fleetFields = {
     .default("process")
     .describe("How sentinels are replaced; `process`: local ones"),
   deploy_timeout_seconds: wholeNumber({ min: 1, max: 86_400, default: 600 }).describe(
-    "When a deploy that is not ready has failed",
+    "When a deploy that is not ready fails",
   ),
   image_wait_seconds: wholeNumber({ min: 0, max: 3_600, default: 120 }).describe(
-    "How long a registry may lack an image that was ordered by digest (`docker`, `kubernetes`)",
+    "How long a registry may lack an image ordered by digest (`docker`, `kubernetes`)",
   ),
   list_every_seconds: wholeNumber({ min: 1, max: 86_400, default: 60 }).describe(
-    "How often the fleet is listed in the background",
+    "How often the fleet is listed",
   ),
   list_max_missing_percent: wholeNumberIn({ min: 0, max: 100 })
     .optional()
-    .describe(
-      "A list that lacks more waits for a confirmation; absent: 100 for `process`, else 49",
-    ),
+    .describe("A list that lacks more has to be confirmed; absent: 100 for `process`, else 49"),
   log_lines: wholeNumber({ min: 0, max: 1_000, default: 100 }).describe(
-    "How many lines of a sentinel's log are read and kept; 0: none",
+    "Lines of a sentinel's log that are read and kept",
   ),
   counters: z
     .strictObject({
@@ -88,13 +86,13 @@ export const fleetFields = {
         .enum(["off", "fleet", "prometheus"])
         .optional()
         .describe(
-          "Where what sentinels count is read each minute, for gates of the kind `compare`: `fleet`, `prometheus`, `off`; absent: `fleet` for `process`, else `off`",
+          "Where gates of the kind `compare` read counters; absent: `fleet` for `process`, else `off`",
         ),
       requests: optionalText().describe("PromQL at `rollout.prometheus_url`: requests since ever"),
-      errors: optionalText().describe("The same of answers with 500 or above"),
-      slow: optionalText().describe("The same of requests that took too long; empty: not compared"),
+      errors: optionalText().describe("The same of answers of 500 or above"),
+      slow: optionalText().describe("The same of slow requests; empty: not compared"),
       restarts: optionalText().describe("The same of restarts; empty: not compared"),
-      label: optionalText().describe("The label of these series that has the sentinel's id"),
+      label: optionalText().describe("Their label with the sentinel's id"),
     })
     .refine(
       ({ source, requests, errors, label }) =>
@@ -103,12 +101,12 @@ export const fleetFields = {
     )
     .prefault({}),
   on_drift: OnDrift.default("report").describe(
-    "Whether sentinels that run another image than the desired one are brought back: `report`, `converge`",
+    "`converge`: bring sentinels back to the desired image",
   ),
   operators: textList()
     .removeDefault()
     .optional()
-    .describe("Who may change its rollouts, by name; absent: all whose roles allow it"),
+    .describe("Who may change its rollouts, by name; absent: as roles allow"),
   process: z
     .strictObject({
       size: wholeNumber({ min: 0, max: 500, default: 12 }).describe(
@@ -130,28 +128,28 @@ export const fleetFields = {
   docker: z
     .strictObject({
       hosts: hostList().describe(
-        "Docker hosts: `name`, `url`, `region`, `ca`, `cert`, `key`, `optional`; as text `name=url`; absent: this machine's socket",
+        "Hosts: `name`, `url`, `region`, `ca`, `cert`, `key`, `optional`; as text `name=url`; absent: this machine's socket",
       ),
       label: z
         .string()
         .regex(/^[\w./-]+(=.*)?$/, { error: "must be a label: name or name=value" })
         .default("vedette.sentinel")
-        .describe("The label of containers that are sentinels: `name` or `name=value`"),
+        .describe("The label of sentinels: `name` or `name=value`"),
       stable_seconds: wholeNumber({ min: 0, max: 3_600, default: 10 }).describe(
-        "How long a new container has to run, and be healthy, before it counts",
+        "How long a new container has to run, and be healthy",
       ),
     })
     .prefault({}),
   kubernetes: z
     .strictObject({
       context: optionalText().describe(
-        "A context of the kubeconfig; empty: the current one, in a pod the service account",
+        "A context of the kubeconfig; empty: the current one, or the pod's service account",
       ),
       namespaces: textList()
         .refine((names) => names.every((name) => namespaceName.test(name)), {
           error: "must be names of namespaces, separated by commas",
         })
-        .describe("Where workloads are sentinels; empty: the context's, or the pod's own"),
+        .describe("Namespaces of sentinels; empty: the context's, or the pod's own"),
       kinds: textList()
         .pipe(z.array(z.enum(["deployments", "statefulsets", "daemonsets"])))
         .describe("`deployments`, `statefulsets`, `daemonsets`; empty: `deployments`"),
@@ -160,15 +158,13 @@ export const fleetFields = {
         .trim()
         .min(1)
         .default("vedette.sentinel")
-        .describe("The label selector of those workloads"),
+        .describe("Their label selector"),
       container: optionalText().describe(
-        "The container whose image is replaced; empty: the default one, or the only one",
+        "The container to replace; empty: the default or only one",
       ),
-      force: flag()
-        .default(false)
-        .describe("Take the image from another field manager that applies it"),
+      force: flag().default(false).describe("Take the image from another field manager"),
       stable_seconds: wholeNumber({ min: 0, max: 3_600, default: 10 }).describe(
-        "How long new pods have to be ready before they count, unless `minReadySeconds` says so",
+        "How long new pods have to be ready, unless `minReadySeconds` says so",
       ),
       field_manager: z
         .string()
@@ -176,7 +172,7 @@ export const fleetFields = {
         .min(1)
         .max(128)
         .default("vedette")
-        .describe("The name of Vedette at the API server"),
+        .describe("Vedette's name at the API server"),
     })
     .prefault({}),
 };

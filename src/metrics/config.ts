@@ -12,7 +12,7 @@ export const metricsConfig = {
       port: port(7072).describe("Their port"),
       readyz_dependencies: flag()
         .default(false)
-        .describe("`/readyz` answers 503 while Postgres or Restate does not answer"),
+        .describe("`/readyz` answers 503 without Postgres or Restate"),
     })
     .prefault({}),
 };

@@ -18,9 +18,7 @@ export const monitorConfig = {
       base_url: optionalUrl().describe(
         "The API that checks with a `path` call; empty: the own one",
       ),
-      ping_url: optionalUrl().describe(
-        "What ping URLs have before the token; empty: the address of `control`",
-      ),
+      ping_url: optionalUrl().describe("The start of ping URLs; empty: the address of `control`"),
       location: z.string().trim().min(1).default("local").describe("The location of this process"),
       key: secretText().describe("`{{KEY}}` in the requests of checks"),
       root_key: secretText().describe("`{{ROOT_KEY}}` in the requests of checks"),
@@ -31,24 +29,22 @@ export const monitorConfig = {
           (given) => given.every((address) => readWitness(address) !== undefined),
           "has to be addresses such as https://example.com or tcp://192.0.2.1:443",
         )
-        .describe("Up to 5 addresses that answer whenever the network of this location works"),
+        .describe("Up to 5 addresses that answer whenever the network works"),
       private_networks: flag()
         .default(true)
-        .describe("Checks and channels may lead to private networks and loopback"),
+        .describe("Checks and channels may use private networks and loopback"),
       rate_limit_locations: textList()
         .default([...rateLimitLocations])
-        .describe("Where the rate-limit check runs at the hosted monitor"),
+        .describe("The hosted monitor's locations of the rate-limit check"),
       failed_at_percent: wholeNumber({ min: 0, max: 100, default: 0 }).describe(
-        "How many of the locations that reported have to fail for a failed run; 0: any",
+        "How many of the reporting locations fail a run; 0: any",
       ),
       secret_prefix: z
         .string()
         .regex(/^[A-Z][A-Z0-9_]*$/)
         .default("VEDETTE")
         .describe("The prefix of the secrets' names at the hosted monitor"),
-      public_status: flag()
-        .default(true)
-        .describe("Serve `/status.json` and the badges to everyone"),
+      public_status: flag().default(true).describe("Serve `/status.json` and badges to everyone"),
       result_days: wholeNumber({ min: 1, max: 400, default: 30 }).describe(
         "The retention of single results",
       ),

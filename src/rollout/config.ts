@@ -55,54 +55,42 @@ const channels = () =>
 export const rolloutConfig = {
   rollout: z
     .strictObject({
-      max_parallel: wholeNumber({ min: 1, max: 500, default: 100 }).describe(
-        "Deploys in flight over the whole fleet",
-      ),
+      max_parallel: wholeNumber({ min: 1, max: 500, default: 100 }).describe("Deploys in flight"),
       require_image_in_registry: flag()
         .optional()
         .describe(
-          "Refuse an image that its registry does not have; absent: false for `process`, else true",
+          "Refuse an image that its registry lacks; absent: false for `process`, else true",
         ),
       require_ci: ciKinds()
         .default([])
-        .describe(
-          "What has to show that an image passed CI: `commit`, `signature`, `provenance`, `label`; `none`: nothing",
-        ),
+        .describe("Evidence of CI: `commit`, `signature`, `provenance`, `label`; `none`: nothing"),
       on_failure: OnFailure.optional().describe("What follows a failed wave; absent: `pause`"),
       max_failed: z
         .strictObject({
-          per_wave: limit().describe(
-            "Failed deploys that are tolerated in a wave: a count, or a percentage such as `2%`",
-          ),
+          per_wave: limit().describe("Failed deploys tolerated in a wave: a count, or `2%`"),
           in_all: limit().describe("The same of all sentinels"),
         })
         .prefault({}),
       soak_seconds: wholeNumberIn({ min: 0, max: maxSoakSeconds })
         .optional()
-        .describe("How long each wave is watched; absent: 0"),
+        .describe("How long each wave is watched"),
       include_failed: flag()
         .default(false)
-        .describe("A rollback that follows by itself takes failed sentinels, too"),
+        .describe("An automatic rollback takes failed sentinels, too"),
       approvals: Approvals.optional().describe("The least for each rollout"),
       canary_labels: labels()
         .optional()
-        .describe("The labels of sentinels that come first; as text `tier=canary`"),
-      regions: regions().optional().describe("The regions that come first, one after the other"),
-      max_per_region: limit().describe(
-        "Sentinels of one region in a wave: a count, or a percentage",
-      ),
+        .describe("Labels of sentinels that come first; as text `tier=canary`"),
+      regions: regions().optional().describe("Regions that come first, one after the other"),
+      max_per_region: limit().describe("Sentinels of a region in a wave: a count, or a percentage"),
       max_unavailable: limit().describe(
-        "Sentinels unhealthy, failed or in flight at one time: a count, or a percentage",
+        "Sentinels unhealthy, failed or in flight: a count, or a percentage",
       ),
-      prometheus_url: optionalUrl().describe(
-        "The Prometheus that gates of the kind prometheus ask; empty: none",
-      ),
-      prometheus_token: secretText().describe("Its bearer token; empty: none"),
+      prometheus_url: optionalUrl().describe("The Prometheus that gates ask"),
+      prometheus_token: secretText().describe("Its bearer token"),
       channels: channels()
         .default([])
-        .describe(
-          "Channels of the definitions that get messages of rollouts, and which; as text ids",
-        ),
+        .describe("Channels that get messages of rollouts, and which; as text ids"),
     })
     .prefault({}),
 };

@@ -6,15 +6,15 @@ export const incidentConfig = {
   incident: z
     .strictObject({
       url: optionalUrl().describe(
-        "The incident service; empty: alert events are recorded, routes are not synced",
+        "The incident service; empty: events are recorded, routes not synced",
       ),
       api_key: secretText().describe("Its API key for routes and sources"),
-      ids_file: optionalText().describe("A TOML file with ids that cannot be looked up"),
+      ids_file: optionalText().describe("A TOML file of ids that cannot be looked up"),
       drift_check_minutes: wholeNumber({ min: 0, max: 10_080, default: 60 }).describe(
-        "How often routes are compared with their rows; 0: never",
+        "How often routes are compared; 0: never",
       ),
       list_lag_seconds: wholeNumber({ min: 0, max: 600, default: 30 }).describe(
-        "How long a new route may be missing in the service's lists",
+        "How long the service's lists may lack a new route",
       ),
     })
     .prefault({}),

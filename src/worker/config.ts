@@ -15,24 +15,16 @@ const advertisedUrl = z.preprocess(
 export const workerConfig = {
   worker: z
     .strictObject({
-      host: z
-        .string()
-        .min(1)
-        .default("127.0.0.1")
-        .describe("Where Restate calls the handlers, by TLS if it is embedded"),
+      host: z.string().min(1).default("127.0.0.1").describe("Where Restate calls the handlers"),
       port: port(9480).describe("Its port"),
       advertised_url: advertisedUrl.describe(
-        "The address by which Restate reaches the worker; `{revision}` in it is the hash of the code that `vedette upgrade status` shows; empty: `http://host:port`",
+        "How Restate reaches the worker; `{revision}`: the hash of the code ([why](operations.md#several-workers)); empty: `http://host:port`",
       ),
       register: z
         .enum(["start", "never"])
         .default("start")
-        .describe(
-          "`never`: a deploy step registers the worker at Restate, and the start waits for it",
-        ),
-      allow_unsigned: flag()
-        .default(false)
-        .describe("Accept unsigned calls of an external Restate at any `worker.host`"),
+        .describe("`never`: the start waits until a deploy step has registered it"),
+      allow_unsigned: flag().default(false).describe("Accept unsigned calls at any `worker.host`"),
     })
     .prefault({}),
 };

@@ -27,16 +27,14 @@ export const sigstoreConfig = z
       .record(z.string(), Identity)
       .default({})
       .describe(
-        "Signers with certificates by name, each with `issuer` and `subject`, in which `*` stands for any characters",
+        "Signers with certificates by name, each with `issuer` and `subject` (also with `*`)",
       ),
-    public_keys: textList().describe("PEM files of the keys of signers without certificates"),
-    trusted_root: optionalText().describe(
-      "A file with the certificates and logs to trust; empty: fetched by TUF",
-    ),
+    public_keys: textList().describe("PEM files of signers without certificates"),
+    trusted_root: optionalText().describe("A file with whom to trust; empty: fetched by TUF"),
     tuf_url: optionalUrl().describe(
-      "The TUF repository of a private instance; empty: Sigstore's public instance",
+      "A private instance's TUF repository; empty: Sigstore's public one",
     ),
-    tuf_root: optionalText().describe("The file of the root by which that is trusted"),
+    tuf_root: optionalText().describe("The file of its root"),
     transparency_log: flag().default(true).describe("false: a signature needs no entry in a log"),
     builders: textList().describe("Builders that provenance may name, also with `*`"),
     sources: textList()
@@ -47,7 +45,7 @@ export const sigstoreConfig = z
       .describe("Repositories that provenance may name, also with `*`"),
     predicates: textList()
       .default([cosignSignature, slsaProvenance, slsaProvenance02])
-      .describe("The types of statements that count as a signature"),
+      .describe("Statements that count as a signature"),
   })
   .refine(({ tuf_url, tuf_root }) => (tuf_url === "") === (tuf_root === ""), {
     error: "tuf_url and tuf_root belong together: a private repository and the root to trust it by",

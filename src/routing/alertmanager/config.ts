@@ -5,23 +5,13 @@ const alertManager = () =>
   z
     .strictObject({
       url: secretUrl().describe(
-        "The address of the alert manager, with `user:password@` if needed; empty: it is not called",
+        "Its address, with `user:password@` if needed; empty: it is not called",
       ),
-      config_file: optionalText().describe(
-        "Its configuration file, kept in step; two environments may share one",
-      ),
-      source_id: optionalText().describe(
-        "Its alert source at the incident service; empty: looked up by title",
-      ),
-      token_file: optionalText().describe(
-        "The file that has its token; empty: `alerts rotate` leaves it out",
-      ),
-      mounted_token_file: optionalText().describe(
-        "The path of that file as the alert manager sees it, if it differs",
-      ),
-      reload_command: textList().describe(
-        "A program and its arguments that reload it; empty: a call to its `url`",
-      ),
+      config_file: optionalText().describe("Its configuration file, kept in step"),
+      source_id: optionalText().describe("Its alert source; empty: looked up by title"),
+      token_file: optionalText().describe("Its token's file; empty: `alerts rotate` leaves it out"),
+      mounted_token_file: optionalText().describe("That file's path as the alert manager sees it"),
+      reload_command: textList().describe("What reloads it; empty: a call to its `url`"),
       reload_timeout_seconds: wholeNumber({ min: 1, max: 600, default: 30 }).describe(
         "The limit of a reload",
       ),
