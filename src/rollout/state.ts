@@ -2,7 +2,7 @@
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
 import type { CiEvidence } from "#ci/contract.ts";
 import type { CiRun } from "#kernel/roles.ts";
-import type { Trace } from "#kernel/tracing.ts";
+import type { Span, Trace } from "#kernel/tracing.ts";
 import type { Ledger } from "./comparison/contract.ts";
 import type { PauseCause, RolloutStateName, SentinelReason } from "./contract.ts";
 import type { NamedGate, WaveGates } from "./gates/contract.ts";
@@ -87,6 +87,8 @@ export type RolloutTrace = {
   /** The run, while it runs; and the wave that it is in. */
   run?: OpenSpan;
   wave?: OpenSpan;
+  /** Spans that have ended, and are sent with the next ones. */
+  held?: Span[];
 };
 
 /** Key `rolloutState`. Ids and images for up to `inlineListLimit`; `batch:n` and `outcome:n` for any size. */

@@ -170,7 +170,7 @@ function recordSpans(
   const { trace: before } = head;
   if (before === undefined) return { head };
   const { trace, spans, message } = traceTransition({ ...head, trace: before }, at);
-  sendSpans(ctx, spans);
+  if (spans.length > 0) sendSpans(ctx, { spans });
   return { head: { ...head, trace }, trace: { trace: message } };
 }
 

@@ -17,18 +17,22 @@ const ends: readonly RolloutEvent[] = ["paused", "completed", "cancelled", "roll
 type TracedHead = RolloutHead & { trace: RolloutTrace };
 type Transition = { event: RolloutEvent; nowMs: number };
 
-/** Returns what is open after a transition, the spans that have ended with it, and that of its message. */
+/** A message costs as much as some deploys: the spans of a run that has just started share one. */
+const holdMs = 10_000;
+const mostHeld = 20;
+
+/** Returns what is open after a transition, the ended spans that are to be sent now, and that of its message. */
 export function traceTransition(
   head: TracedHead,
   transition: Transition,
 ): { trace: RolloutTrace; spans: Span[]; message: Trace } {
-  const { run, wave, ...root } = head.trace;
+  const { run, wave, held = [], ...root } = head.trace;
   const { event } = transition;
   const isEnd = ends.includes(event);
   const isEndOfWave = isEnd || event === "wave completed";
   const opened = openSpan(head, transition);
   const message = toMessage(head, transition, parentOf({ ...head.trace, ...opened }));
-  const spans = [message];
+  const spans = [...held, message];
   if (wave !== undefined && isEndOfWave) {
     const of = { parent: run?.trace ?? root.trace, attributes: describeWave(head) };
     spans.push(toEnded(wave, of, { head, transition }));
@@ -39,7 +43,13 @@ export function traceTransition(
     spans.push(toEnded(run, of, { head, transition }));
   }
   const open = { ...(run && !isEnd && { run }), ...(wave && !isEndOfWave && { wave }), ...opened };
-  return { trace: { ...root, ...open }, spans, message: message.trace };
+  const next = { trace: { ...root, ...open }, spans, message: message.trace };
+  if (!mayWait(spans, open.run, transition)) return next;
+  return { ...next, trace: { ...next.trace, held: spans }, spans: [] };
+}
+
+function mayWait(spans: readonly Span[], run: OpenSpan | undefined, { nowMs }: Transition) {
+  return run !== undefined && nowMs - run.startMs < holdMs && spans.length < mostHeld;
 }
 
 /** The span below which something of a rollout happens now: the wave, else the run, else the first run. */

@@ -22,8 +22,11 @@ function walk(steps: readonly Step[]) {
     head = { ...given, trace: next.trace };
     spans.push(...next.spans);
   }
+  const { held = [], ...open } = head.trace;
+  spans.push(...held);
   return {
-    open: head.trace,
+    open,
+    held,
     messages: spans.filter(({ kind }) => kind === "producer"),
     spans: spans.filter(({ kind }) => kind !== "producer"),
   };
@@ -71,6 +74,15 @@ it("a message is below what runs when it is sent", () => {
 
   expect(messages.map((message) => message.parent)).toEqual([trace, open.wave?.trace]);
   expect(parentOf(open)).toBe(open.wave?.trace);
+});
+
+it("the spans of a run's first ten seconds are sent together, and after that at once", () => {
+  const wave: Step[] = [{ event: "wave started" }, { event: "wave completed" }];
+
+  const quick = walk([...begun, { event: "wave completed" }]);
+  const ended = walk([...begun, { event: "completed", state: "completed" }]);
+  const slow = walk([...begun, ...wave, ...wave, ...wave, ...wave, ...wave]);
+  expect([quick, ended, slow].map(({ held }) => held.length)).toEqual([4, 0, 0]);
 });
 
 it("a pause by an operator is no error", () => {
