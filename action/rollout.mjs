@@ -218,8 +218,10 @@ async function tokenOf(step) {
 
 /** Gets a token of this job from the runner, a new one each time, and exchanges it: it counts once. */
 /** The trace of the pipeline, if an earlier step has set it. */
-function traceHeaders({ TRACEPARENT: traceparent = "" }) {
-  return /^00-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/.test(traceparent) ? { traceparent } : {};
+function traceHeaders({ TRACEPARENT: traceparent = "", TRACESTATE: tracestate = "" }) {
+  if (!/^00-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/.test(traceparent)) return {};
+  // Control checks the entries.
+  return /^[ -~]{1,512}$/.test(tracestate) ? { traceparent, tracestate } : { traceparent };
 }
 
 async function openSession({ url, token: job, audience }) {

@@ -3,6 +3,7 @@ import { iface } from "@restatedev/restate-sdk-core";
 import { z } from "zod";
 import type { Suspect } from "#blame/contract.ts";
 import { isClean } from "#kernel/text.ts";
+import { longestTrace } from "#kernel/tracing.ts";
 import type { DirectChannel } from "./rows/contract.ts";
 
 export const environments = ["production", "staging"] as const;
@@ -121,8 +122,8 @@ export type Notice = z.infer<typeof Notice>;
 /** A notice as it is posted; `rollout`: that it is about. */
 export const PostedNotice = Notice.extend({
   rollout: z.object({ id: z.string(), fleet: z.string(), event: z.string() }).optional(),
-  /** The `traceparent` of the span of this message; absent: it is not traced. */
-  trace: z.string().max(55).optional(),
+  /** The span of this message; absent: it is not traced. */
+  trace: z.string().max(longestTrace).optional(),
 });
 
 /** The topics of notices. Each has a Slack webhook in the settings: a channel of the same name. */

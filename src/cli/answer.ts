@@ -3,7 +3,7 @@ import type { Dispatcher } from "undici";
 import { parseJson, readBody } from "#kernel/body.ts";
 import { request } from "#kernel/http.ts";
 import { ProblemError } from "#kernel/problem.ts";
-import { readTraceparent } from "#kernel/tracing.ts";
+import { headersOf, readTrace } from "#kernel/tracing.ts";
 
 type Body = Dispatcher.ResponseData["body"];
 
@@ -49,10 +49,10 @@ export type Question = {
 /** A little longer than control takes at most, so that the command shows its refusal. */
 const answerTimeoutMs = 40_000;
 
-/** The trace of the pipeline that has started the command, by the variable that OpenTelemetry names for it. */
-function traceHeaders({ TRACEPARENT }: NodeJS.ProcessEnv): { traceparent?: string } {
-  const traceparent = readTraceparent(TRACEPARENT);
-  return traceparent === undefined ? {} : { traceparent };
+/** The trace of the pipeline that has started the command, by the variables that OpenTelemetry names for it. */
+function traceHeaders({ TRACEPARENT: traceparent, TRACESTATE: tracestate }: NodeJS.ProcessEnv) {
+  const trace = readTrace({ traceparent, tracestate });
+  return trace === undefined ? {} : headersOf(trace);
 }
 
 /** `body`: undefined if it is no JSON. Throws `ConnectionError` without an answer. */

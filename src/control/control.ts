@@ -9,7 +9,7 @@ import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { Caller } from "#kernel/roles.ts";
 import { limitPipelines, pathOf } from "#kernel/server.ts";
-import { readTraceparent } from "#kernel/tracing.ts";
+import { readTrace } from "#kernel/tracing.ts";
 import { type IsKeyReused, idempotencyKey } from "./call-keys.ts";
 import { createCiDoor } from "./ci-trust/door.ts";
 import type { CiJobs } from "./ci-trust/jobs.ts";
@@ -274,7 +274,7 @@ async function forward(request: FastifyRequest, reply: FastifyReply, parts: Forw
     ...{ path, body },
     actor: signedName(parts, path),
     reader: actor,
-    ...{ accounts, ciRun, traceparent: readTraceparent(request.headers["traceparent"]) },
+    ...{ accounts, ciRun, trace: readTrace(request.headers) },
     idempotencyKey: route.isWrite
       ? await idempotencyKey(request, { actor, isKeyReused: settings.isKeyReused })
       : undefined,

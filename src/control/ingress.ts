@@ -8,6 +8,7 @@ import { errorSourceOf, ingressPath } from "#kernel/ingress.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { reachAddress } from "#kernel/restate.ts";
 import type { CiRun } from "#kernel/roles.ts";
+import { headersOf, type Trace } from "#kernel/tracing.ts";
 import { createCallLimit } from "./call-limit.ts";
 
 type IngressCall = {
@@ -20,7 +21,7 @@ type IngressCall = {
   accounts?: readonly string[] | undefined;
   ciRun?: CiRun | undefined;
   /** The caller's, by which the worker continues its trace. */
-  traceparent?: string | undefined;
+  trace?: Trace | undefined;
   /** Attaches a repeated call to the first one; undefined for a call that only reads. */
   idempotencyKey: string | undefined;
   /** True if the answer may take hours. */
@@ -201,7 +202,7 @@ async function attemptCall(wanted: IngressCall, transport: Transport): Promise<A
 
 async function post(wanted: IngressCall, transport: Transport): Promise<IngressAnswer> {
   const { url, agent, limits, actorKey } = transport;
-  const { idempotencyKey, blocks, accounts, ciRun, traceparent } = wanted;
+  const { idempotencyKey, blocks, accounts, ciRun, trace } = wanted;
   const body = JSON.stringify(wanted.body);
   const target = targetOfPath(wanted.path) ?? "";
   const timeoutMs = blocks ? limits.attemptMs : Math.min(limits.attemptMs, limits.timeoutMs);
@@ -212,7 +213,7 @@ async function post(wanted: IngressCall, transport: Transport): Promise<IngressA
       "content-type": "application/json",
       ...signActor(wanted.actor, { target, body, accounts, ciRun }, actorKey),
       ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
-      ...(traceparent !== undefined && { traceparent }),
+      ...(trace !== undefined && headersOf(trace)),
     },
     body,
     headersTimeout: timeoutMs,

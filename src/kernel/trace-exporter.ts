@@ -1,6 +1,7 @@
 /** The exporter of spans by OTLP over HTTP, loaded only where a receiver is set. Reads the standard variables `OTEL_*`. */
 import {
   type Attributes,
+  createTraceState,
   ROOT_CONTEXT,
   type SpanContext,
   SpanKind,
@@ -29,7 +30,7 @@ import {
 import { inTime } from "./async.ts";
 import type { Log } from "./log.ts";
 import { readVersion } from "./process.ts";
-import { type Exporter, type Span, setExporter } from "./tracing.ts";
+import { type Exporter, headersOf, type Span, setExporter, type Trace } from "./tracing.ts";
 
 /** Less than the 5 s of the specification: what waits is lost with the process. */
 const delayMs = 1_000;
@@ -116,11 +117,13 @@ function isSampled(sampler: Sampler, traceparent: string, hasParent: boolean): b
   return decision === SamplingDecision.RECORD_AND_SAMPLED;
 }
 
-function toContext(traceparent: string): SpanContext {
+function toContext(trace: Trace): SpanContext {
+  const { traceparent, tracestate } = headersOf(trace);
   return {
     traceId: traceparent.slice(3, 35),
     spanId: traceparent.slice(36, 52),
-    traceFlags: Number.parseInt(traceparent.slice(53), 16) & TraceFlags.SAMPLED,
+    traceFlags: Number.parseInt(traceparent.slice(53, 55), 16) & TraceFlags.SAMPLED,
+    ...(tracestate !== undefined && { traceState: createTraceState(tracestate) }),
   };
 }
 

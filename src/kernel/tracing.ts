@@ -4,10 +4,15 @@
  * durable spans are derived, so that a repeated step makes the same span again.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomUUID } from "node:crypto";
 
-/** The `traceparent` of a sampled span. */
+/** The `traceparent` of a sampled span; behind a space the `tracestate` of its caller, if there is one. */
 export type Trace = string;
+
+/** The length of a `traceparent`, and of the longest trace. */
+const parentLength = 55;
+const longestState = 512;
+export const longestTrace = parentLength + 1 + longestState;
 
 /** A value that is undefined is left out. */
 export type Attributes = Record<string, string | number | undefined>;
@@ -94,34 +99,71 @@ export function toMessageSpan({ destination, id, atMs, attributes, ...of }: Mess
 
 const traceparent = /^00-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
 
-/** The value of a header; undefined: it is none, or not a valid one. */
-export function readTraceparent(header: unknown): Trace | undefined {
-  return typeof header === "string" && traceparent.test(header) ? header : undefined;
+/** An entry of a `tracestate`. */
+const member =
+  /^(?:[a-z][a-z\d_*/-]{0,255}|[a-z\d][a-z\d_*/-]{0,240}@[a-z][a-z\d_*/-]{0,13})=[ -+\--<>-~]{0,255}[!-+\--<>-~]$/;
+const mostMembers = 32;
+
+type TraceHeaders = Readonly<Record<string, unknown>>;
+
+/** The trace of headers; undefined: they have none, or not a valid one. A state that is not valid is left out. */
+export function readTrace({ traceparent: parent, tracestate }: TraceHeaders): Trace | undefined {
+  if (typeof parent !== "string" || !traceparent.test(parent)) return undefined;
+  return `${parent}${readState(tracestate)}`;
 }
 
-/** Starts a trace, or continues that of a caller's `traceparent`; undefined: traces are off, or this one is not sampled. */
-export function startTrace(header?: unknown): { trace: Trace; parent?: Trace } | undefined {
+function readState(header: unknown): string {
+  if (typeof header !== "string" || header.length > longestState) return "";
+  const members = header.split(",").map((one) => one.trim());
+  const given = members.filter((one) => one !== "");
+  const keys = new Set(given.map((one) => one.split("=", 1)[0]));
+  const isValid = keys.size === given.length && given.every((one) => member.test(one));
+  return isValid && given.length > 0 && given.length <= mostMembers ? ` ${given.join()}` : "";
+}
+
+/** The headers by which another system continues a trace. */
+export function headersOf(trace: Trace): { traceparent: string; tracestate?: string } {
+  const traceparent = trace.slice(0, parentLength);
+  const tracestate = trace.slice(parentLength + 1);
+  return tracestate === "" ? { traceparent } : { traceparent, tracestate };
+}
+
+/** Starts a trace, or continues that of a caller's headers; undefined: traces are off, or this one is not sampled. */
+export function startTrace(headers: TraceHeaders): { trace: Trace; parent?: Trace } | undefined {
   if (exporter === undefined) return undefined;
-  const parent = readTraceparent(header);
-  const traceId = parent?.slice(3, 35) ?? randomBytes(16).toString("hex");
+  const parent = readTrace(headers);
+  const traceId = parent?.slice(3, 35) ?? newId() + newId();
   if (!exporter.samples(parent ?? `00-${traceId}-${traceId.slice(0, 16)}-01`, parent !== undefined))
     return undefined;
-  const trace = `00-${traceId}-${randomBytes(8).toString("hex")}-01`;
-  return parent === undefined ? { trace } : { trace, parent };
+  if (parent === undefined) return { trace: `00-${traceId}-${newId()}-01` };
+  return { trace: newChild(parent), parent };
 }
 
 /** The trace of what has these names: the same in every process that records it; undefined: as of `startTrace`. */
 export function seedTrace(...names: (string | number)[]): Trace | undefined {
   if (exporter === undefined) return undefined;
-  const hash = createHash("sha256").update(names.join(" ")).digest("hex");
-  const trace = `00-${hash.slice(0, 32)}-${hash.slice(32, 48)}-01`;
+  const digest = hash("sha256", names.join(" "));
+  const trace = `00-${digest.slice(0, 32)}-${digest.slice(32, 48)}-01`;
   return exporter.samples(trace, false) ? trace : undefined;
 }
 
 /** The child of a span, by names that are the same whenever it is made again. */
 export function childOf(parent: Trace, ...names: (string | number)[]): Trace {
-  const hash = createHash("sha256").update([parent, ...names].join(" "));
-  return `${parent.slice(0, 36)}${hash.digest("hex").slice(0, 16)}-01`;
+  return withId(parent, hash("sha256", [parent, ...names].join(" ")).slice(0, 16));
+}
+
+function newChild(parent: Trace): Trace {
+  return withId(parent, newId());
+}
+
+function withId(parent: Trace, id: string): Trace {
+  return `${parent.slice(0, 36)}${id}-01${parent.slice(parentLength)}`;
+}
+
+/** 64 random bits: those of an UUID come from a store, a tenth as expensive as of their own. */
+function newId(): string {
+  const uuid = randomUUID();
+  return uuid.slice(24) + uuid.slice(0, 4);
 }
 
 /** `isOver`: the work has ended, and what it left in the background is no part of it. */
@@ -182,7 +224,9 @@ export async function traceCall<Result>(
     error = typeOf(thrown);
     throw thrown;
   } finally {
-    if (scope.requests === requests) addChild(scope.trace, { ...call, startMs, error });
+    if (scope.requests === requests) {
+      addChild(scope.trace, { ...call, startMs, error, trace: newChild(scope.trace) });
+    }
   }
 }
 
@@ -191,7 +235,7 @@ type Answer = { statusCode: number };
 /** A request within a trace: `send` gets the header for the other side. Neither path nor query is recorded, which may hold secrets. */
 export async function traceRequest<Result extends Answer>(
   { address, method = "GET" }: { address: string | URL; method?: string | undefined },
-  send: (headers: { traceparent?: string }) => Promise<Result>,
+  send: (headers: Partial<ReturnType<typeof headersOf>>) => Promise<Result>,
 ): Promise<Result> {
   const scope = currentScope();
   if (scope === undefined) return send({});
@@ -201,7 +245,7 @@ export async function traceRequest<Result extends Answer>(
   let status: number | undefined;
   let error: string | undefined;
   try {
-    const answer = await send({ traceparent: trace });
+    const answer = await send(headersOf(trace));
     status = answer.statusCode;
     if (status >= 400) error = String(status);
     return answer;
@@ -214,15 +258,11 @@ export async function traceRequest<Result extends Answer>(
   }
 }
 
-function newChild(parent: Trace): Trace {
-  return `${parent.slice(0, 36)}${randomBytes(8).toString("hex")}-01`;
-}
-
 function addChild(
   parent: Trace,
-  span: Pick<Span, "name" | "attributes" | "startMs" | "error"> & { trace?: Trace },
+  span: Pick<Span, "trace" | "name" | "attributes" | "startMs" | "error">,
 ): void {
-  addSpan({ trace: newChild(parent), ...span, parent, kind: "client", endMs: nowMs() });
+  addSpan({ ...span, parent, kind: "client", endMs: nowMs() });
 }
 
 function attributesOf(address: string | URL, method: string): Attributes {

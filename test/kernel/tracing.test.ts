@@ -5,7 +5,7 @@ import {
   childOf,
   inTrace,
   isTracingWanted,
-  readTraceparent,
+  readTrace,
   type Span,
   seedTrace,
   setExporter,
@@ -16,6 +16,7 @@ import {
 } from "#kernel/tracing.ts";
 
 const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+const ofCaller = { traceparent: parent };
 
 function record(samples = true): Span[] {
   const spans: Span[] = [];
@@ -58,14 +59,14 @@ describe("traces that are off", () => {
   });
 
   it("make no trace and no span, and send no header", async () => {
-    const sent = await inTrace(startTrace(parent)?.trace, () =>
+    const sent = await inTrace(startTrace(ofCaller)?.trace, () =>
       traceRequest({ address: "http://127.0.0.1/" }, async (headers) => ({
         statusCode: 200,
         headers,
       })),
     );
 
-    expect([startTrace(parent), seedTrace("a")]).toEqual([undefined, undefined]);
+    expect([startTrace(ofCaller), seedTrace("a")]).toEqual([undefined, undefined]);
     expect(sent.headers).toEqual({});
   });
 });
@@ -74,23 +75,25 @@ describe("a trace", () => {
   it("continues that of a valid header, and starts anew for any other", () => {
     record();
 
-    const begun = [parent, "00-zz-1-01", ["a"], undefined].map(startTrace);
+    const given = [parent, "00-zz-1-01", ["a"], undefined];
+    const begun = given.map((traceparent) => startTrace({ traceparent }));
 
     expect(begun[0]?.trace).toMatch(/^00-4bf92f3577b34da6a3ce929d0e0e4736-[\da-f]{16}-01$/);
     expect(begun.map((one) => one?.parent)).toEqual([parent, undefined, undefined, undefined]);
-    expect(readTraceparent(`00-${"0".repeat(32)}-00f067aa0ba902b7-01`)).toBeUndefined();
+    const ofZeros = { traceparent: `00-${"0".repeat(32)}-00f067aa0ba902b7-01` };
+    expect(readTrace(ofZeros)).toBeUndefined();
   });
 
   it("is not started if it is not sampled", () => {
     record(false);
 
-    expect([startTrace(parent), seedTrace("a")]).toEqual([undefined, undefined]);
+    expect([startTrace(ofCaller), seedTrace("a")]).toEqual([undefined, undefined]);
   });
 
   it("derives the same child from the same names, and another one from others", () => {
     expect(childOf(parent, "deploy", 1)).toBe(childOf(parent, "deploy", 1));
     expect(childOf(parent, "deploy", 1)).not.toBe(childOf(parent, "deploy", 2));
-    expect(readTraceparent(childOf(parent, "deploy", 1))).toBeDefined();
+    expect(readTrace({ traceparent: childOf(parent, "deploy", 1) })).toBeDefined();
   });
 
   it("gives its ids to log lines while its work lasts, and not to what that leaves behind", async () => {
@@ -107,6 +110,46 @@ describe("a trace", () => {
       span_id: "00f067aa0ba902b7",
     });
     expect(await later).toEqual({});
+  });
+});
+
+describe("the tracestate of a caller", () => {
+  const members = (count: number) => Array.from({ length: count }, (_, i) => `k${i}=v`).join();
+  const stateOf = (tracestate: unknown) => readTrace({ ...ofCaller, tracestate })?.slice(56);
+
+  it("is that of the span, of its descendants, and of their requests", async () => {
+    record();
+    const begun = startTrace({ ...ofCaller, tracestate: "rojo=00f067, a@b=t61" });
+    const deploy = childOf(begun?.trace ?? "", "deploy", 1);
+
+    const { traceparent, tracestate } = await inTrace(deploy, () =>
+      traceRequest({ address: "http://127.0.0.1/" }, async (headers) => ({
+        statusCode: 200,
+        ...headers,
+      })),
+    );
+
+    expect(begun?.parent).toBe(`${parent} rojo=00f067,a@b=t61`);
+    expect(tracestate).toBe("rojo=00f067,a@b=t61");
+    expect(readTrace({ traceparent })).toBe(traceparent);
+  });
+
+  it.each([
+    ["32 members", members(32), members(32)],
+    ["empty members", "a=1,, b=2 ,", "a=1,b=2"],
+    ["33 members", members(33), ""],
+    [
+      "more than 512 characters",
+      `a=${"v".repeat(200)},b=${"v".repeat(200)},c=${"v".repeat(200)}`,
+      "",
+    ],
+    ["a key with capitals", "Rojo=1", ""],
+    ["no value", "rojo", ""],
+    ["one key twice", "a=1,a=2", ""],
+    ["a line break", "a=1\r\nx: y", ""],
+    ["a list of headers", ["a=1"], ""],
+  ])("with %s is taken whole or left out", (_, given, taken) => {
+    expect(stateOf(given)).toBe(taken);
   });
 });
 

@@ -87,7 +87,7 @@ function traced(path: string, start: StartAnswer): StartAnswer {
     if (now !== second) [second, count] = [now, 0];
     count += 1;
     const isOne = count <= allTraced || count % tracedOf === 0;
-    const begun = isOne ? startTrace(request.headers["traceparent"]) : undefined;
+    const begun = isOne ? startTrace(request.headers) : undefined;
     if (begun === undefined) return start(request, finish);
     const scope = openScope(begun.trace);
     scope.run(() =>

@@ -2,7 +2,7 @@
 import { iface } from "@restatedev/restate-sdk-core";
 import { z } from "zod";
 import { fleetOrNone } from "#fleet/contract.ts";
-import type { Trace } from "#kernel/tracing.ts";
+import { longestTrace, type Trace } from "#kernel/tracing.ts";
 
 /** A sentinel's health, by its fleet's word. `image`: the one that runs; absent: not known. */
 const Serving = z.object({ healthy: z.boolean(), image: z.string().optional() });
@@ -30,7 +30,7 @@ export type DeployStep = z.infer<typeof DeployStep>;
 /** A deploy that was begun before its invocation; without `step` it may have been, and is begun again. */
 const EarlyDeploy = z.strictObject({ deployId: z.string().max(300), step: DeployStep.optional() });
 
-const TraceOfDeploy = z.string().max(55).optional();
+const TraceOfDeploy = z.string().max(longestTrace).optional();
 
 const DeployRequest = z.strictObject({
   image: z
@@ -49,7 +49,8 @@ const DeployRequest = z.strictObject({
   fleet: fleetOrNone("The fleet of the sentinel; without it the default fleet."),
   trace: TraceOfDeploy.meta({
     title: "Trace",
-    description: "The `traceparent` of the span of this deploy; without it it is not traced.",
+    description:
+      "The `traceparent` and `tracestate` of the span of this deploy; without it it is not traced.",
   }),
   begun: EarlyDeploy.optional().meta({
     title: "Begun",

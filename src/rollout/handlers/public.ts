@@ -218,7 +218,7 @@ async function pin(
     const { prometheus, hasCounters = false } = fleet;
     requireGates(gates, { ...targets, hasCounters, hasPrometheus: prometheus !== undefined });
     const first = await promotions.before(ctx.key);
-    const trace = startTrace(ctx.request().headers.get("traceparent"));
+    const trace = startTrace(Object.fromEntries(ctx.request().headers));
     const resolved = await fleet.resolveImage(image, isOpen);
     const pinned = { ...resolved, gates, ...(trace !== undefined && { trace }) };
     if (first.length === 0) return pinned;

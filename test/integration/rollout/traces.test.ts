@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { OnDrift } from "#fleet/drift-contract.ts";
 import { createLog } from "#kernel/log.ts";
 import { exportTraces } from "#kernel/trace-exporter.ts";
 import { modes } from "../../support/replay.ts";
 import { failing } from "../../support/rollout/memory-fleet.ts";
 import { type RolloutBench, startRolloutBench } from "../../support/rollout/rollout-bench.ts";
-import { imageV2 } from "../../support/rollout/rollout-builders.ts";
+import { imageV1, imageV2 } from "../../support/rollout/rollout-builders.ts";
 import { startOver, untilStill } from "../../support/rollout/standstill.ts";
 import {
   callerSpan,
@@ -23,12 +24,13 @@ describe.each(modes)("the trace of a rollout, $mode", ({ alwaysReplay }) => {
   let receiver: OtlpReceiver;
   let bench: RolloutBench;
   let stopTracing: (() => Promise<void>) | undefined;
+  let onDrift: OnDrift = "report";
 
   beforeAll(async () => {
     receiver = await startOtlpReceiver();
     process.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = receiver.url;
     stopTracing = exportTraces(process.env, createLog({ level: "silent", format: "json" }));
-    bench = await startRolloutBench({ maxParallel: 4, alwaysReplay });
+    bench = await startRolloutBench({ maxParallel: 4, alwaysReplay, onDrift: () => onDrift });
   });
 
   afterAll(async () => {
@@ -40,7 +42,8 @@ describe.each(modes)("the trace of a rollout, $mode", ({ alwaysReplay }) => {
 
   const rollOut = async (body: object, traceId: string) => {
     const traceparent = traceparentIn(traceId);
-    await bench.call("Rollout", { image: imageV2, ...body }, { traceparent });
+    const headers = { traceparent, tracestate: "rojo=1" };
+    await bench.call("Rollout", { image: imageV2, ...body }, headers);
     await untilStill(bench);
   };
 
@@ -94,6 +97,7 @@ describe.each(modes)("the trace of a rollout, $mode", ({ alwaysReplay }) => {
     }
     expect(spans.every((span) => span.endTimeUnixNano >= span.startTimeUnixNano)).toBe(true);
     expect(rollout?.resource).toMatchObject({ "service.name": "vedette" });
+    expect(new Set(spans.map(({ traceState }) => traceState))).toEqual(new Set(["rojo=1"]));
   });
 
   it("of a caller without one has a root of its own", async () => {
@@ -108,6 +112,37 @@ describe.each(modes)("the trace of a rollout, $mode", ({ alwaysReplay }) => {
     );
     expect(root.parentSpanId ?? "").toBe("");
     expect(root.attributes).toMatchObject({ "deployment.status": "succeeded" });
+  });
+
+  it("of the reconciler's rollout has a root of its own, and the deploys of what had drifted", async () => {
+    await startOver(bench);
+    const { body } = await bench.call("Rollout", { image: imageV2 });
+    await untilStill(bench);
+    bench.fleet.run("s02", imageV1);
+    onDrift = "converge";
+
+    const id = await waitFor(
+      async () => {
+        await bench.checkDrift();
+        const { rollout_id: newest } = (await bench.call("Status")).body;
+        return newest !== body["rollout_id"] && newest;
+      },
+      { withinMs: 20_000, what: "the sentinel to be brought back" },
+    );
+    onDrift = "report";
+    const root = await waitFor(
+      () =>
+        receiver.spans.find(
+          (span) => span.attributes["deployment.id"] === id && span.name === "rollout",
+        ),
+      { withinMs: 15_000, what: "the span of its rollout" },
+    );
+    const spans = await untilReceived(root.traceId, (all) =>
+      all.some(({ name }) => name === "wave"),
+    );
+    const deploys = spans.filter(({ name }) => name === "deploy sentinel");
+    expect(root.parentSpanId ?? "").toBe("");
+    expect(deploys.map(({ attributes }) => attributes["vedette.sentinel.id"])).toEqual(["s02"]);
   });
 
   it("is not recorded for a caller whose trace is not sampled", async () => {

@@ -25,6 +25,7 @@ const Span = z.object({
   traceId: z.string().regex(/^[\da-f]{32}$/),
   spanId: z.string().regex(/^[\da-f]{16}$/),
   parentSpanId: z.string().optional(),
+  traceState: z.string().optional(),
   name: z.string().min(1),
   /** 1 internal, 2 server, 3 client, 4 producer. */
   kind: z.int().min(1).max(5),
