@@ -238,7 +238,7 @@ const wordFields = ["detail", "reason", "cause", "fault", "line", "last_words"];
 export function createLog(settings: LogSettings): Log {
   const options = {
     ...{ level: settings.level, base: null, redact: secretPaths, hooks: limitOutages() },
-    mixin: traceFields,
+    mixin: () => traceFields(),
     formatters: { log: (fields: object) => maskIn(fields, wordFields) },
     serializers: {
       err: (error: unknown) =>

@@ -89,24 +89,22 @@ function withReport(exporter: SpanExporter, log: Log): SpanExporter {
   };
 }
 
-/** The samplers that the specification names. */
+/** The samplers that the specification names, each also with `parentbased_` before its name. */
 const samplers: Record<string, (ratio: number) => Sampler> = {
   always_on: () => new AlwaysOnSampler(),
   always_off: () => new AlwaysOffSampler(),
   traceidratio: (ratio) => new TraceIdRatioBasedSampler(ratio),
-  parentbased_always_on: () => new ParentBasedSampler({ root: new AlwaysOnSampler() }),
-  parentbased_always_off: () => new ParentBasedSampler({ root: new AlwaysOffSampler() }),
-  parentbased_traceidratio: (ratio) =>
-    new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),
 };
 
 function samplerOf(environment: NodeJS.ProcessEnv, log: Log): Sampler {
   const { OTEL_TRACES_SAMPLER: name = "", OTEL_TRACES_SAMPLER_ARG: given = "" } = environment;
-  const create = samplers[name || "parentbased_always_on"];
+  const create = samplers[name.replace(/^parentbased_/, "") || "always_on"];
   const ratio = given === "" ? 1 : Number(given);
-  if (create !== undefined && ratio >= 0 && ratio <= 1) return create(ratio);
-  log.warn({ sampler: name, ratio: given }, "OTEL_TRACES_SAMPLER is not known: all is sampled");
-  return new ParentBasedSampler({ root: new AlwaysOnSampler() });
+  const isKnown = create !== undefined && ratio >= 0 && ratio <= 1;
+  if (!isKnown)
+    log.warn({ sampler: name, ratio: given }, "OTEL_TRACES_SAMPLER is not known: all is sampled");
+  const root = isKnown ? create(ratio) : new AlwaysOnSampler();
+  return Object.hasOwn(samplers, name) ? root : new ParentBasedSampler({ root });
 }
 
 function isSampled(sampler: Sampler, traceparent: string, hasParent: boolean): boolean {
@@ -118,11 +116,11 @@ function isSampled(sampler: Sampler, traceparent: string, hasParent: boolean): b
 }
 
 function toContext(trace: Trace): SpanContext {
-  const { traceparent, tracestate } = headersOf(trace);
+  const { tracestate } = headersOf(trace);
   return {
-    traceId: traceparent.slice(3, 35),
-    spanId: traceparent.slice(36, 52),
-    traceFlags: Number.parseInt(traceparent.slice(53, 55), 16) & TraceFlags.SAMPLED,
+    traceId: trace.slice(3, 35),
+    spanId: trace.slice(36, 52),
+    traceFlags: Number.parseInt(trace.slice(53, 55), 16) & TraceFlags.SAMPLED,
     ...(tracestate !== undefined && { traceState: createTraceState(tracestate) }),
   };
 }
@@ -134,11 +132,6 @@ const kinds: Record<Span["kind"], SpanKind> = {
   producer: SpanKind.PRODUCER,
 };
 
-const nothing = {
-  ...{ links: [], events: [], ended: true },
-  ...{ droppedAttributesCount: 0, droppedEventsCount: 0, droppedLinksCount: 0 },
-};
-
 /** The environment's names of the service come before ours. */
 function createToReadable(): (span: Span) => ReadableSpan {
   const version = readVersion();
@@ -147,25 +140,30 @@ function createToReadable(): (span: Span) => ReadableSpan {
     .merge(resourceFromAttributes(own))
     .merge(detectResources({ detectors: [envDetector] }));
   const instrumentationScope = { name: "vedette", version };
-  return ({ name, kind, startMs, endMs, attributes, error, ...span }) => {
-    const context = toContext(span.trace);
-    return {
-      ...nothing,
-      ...{ name, kind: kinds[kind], resource, instrumentationScope },
+  const shared = { links: [], events: [], resource, instrumentationScope };
+  return ({ trace, parent, name, kind, startMs, endMs, attributes, error }) => {
+    const context = toContext(trace);
+    // Only what the package sends: of a driver's calls there are many.
+    const span = {
+      ...shared,
+      name,
+      kind: kinds[kind],
       spanContext: () => context,
-      ...(span.parent !== undefined && { parentSpanContext: toContext(span.parent) }),
+      parentSpanContext: parent === undefined ? undefined : toContext(parent),
       startTime: toHrTime(startMs),
       endTime: toHrTime(endMs),
-      duration: toHrTime(Math.max(0, endMs - startMs)),
       status: { code: error === undefined ? SpanStatusCode.UNSET : SpanStatusCode.ERROR },
       attributes: toAttributes(attributes, error),
     };
+    return span as unknown as ReadableSpan;
   };
 }
 
-function toAttributes(attributes: Span["attributes"], error: string | undefined): Attributes {
-  const known = Object.entries(attributes).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(error === undefined ? known : [...known, ["error.type", error]]);
+function toAttributes(given: Span["attributes"], error: string | undefined): Attributes {
+  const attributes: Attributes = {};
+  for (const name in given) if (given[name] !== undefined) attributes[name] = given[name];
+  if (error !== undefined) attributes["error.type"] = error;
+  return attributes;
 }
 
 function toHrTime(ms: number): [number, number] {

@@ -3,17 +3,14 @@
  * although the process is killed, and an exporter that is away delays nobody.
  */
 import { type Context, iface, implement } from "@restatedev/restate-sdk";
-import { childOf, deliverSpans, type Span, type Trace } from "./tracing.ts";
+import { deliverSpans, memberOf, type Span, type Trace } from "./tracing.ts";
 
-/** Spans of one kind below one parent, as rows: their message is a tenth as long. `key`: the attribute that they differ in. */
-export type SpanTable = Omit<Span, "trace" | "parent" | "endMs" | "error"> & {
+/** Spans with much in common. A row: the number of a member of `parent`, start, end, and its own value of attribute `key`. */
+export type SpanTable = Pick<Span, "name" | "kind" | "attributes" | "error"> & {
   parent: Trace;
   key: string;
-  rows: SpanRow[];
+  rows: [number: number, startMs: number, endMs: number, value: string][];
 };
-
-/** `seed`: with the name that of its id; times: since `startMs` of the table. */
-type SpanRow = [seed: number, sinceMs: number, tookMs: number, value: string, error?: string];
 
 type Message = { spans: Span[]; tables?: SpanTable[] };
 
@@ -26,12 +23,11 @@ export function sendSpans(ctx: Pick<Context, "sendClient">, message: Message): v
   ctx.sendClient(traceService).deliver(message);
 }
 
-function toSpans({ key, rows, startMs, attributes, ...like }: SpanTable): Span[] {
-  return rows.map(([seed, sinceMs, tookMs, value, error]) => ({
-    ...{ ...like, error, trace: childOf(like.parent, like.name, seed) },
-    ...{ startMs: startMs + sinceMs, endMs: startMs + sinceMs + tookMs },
-    attributes: { [key]: value, ...attributes },
-  }));
+function toSpans({ key, rows, attributes, ...like }: SpanTable): Span[] {
+  return rows.map(([number, startMs, endMs, value]) => {
+    const of = { trace: memberOf(like.parent, number), startMs, endMs };
+    return { ...like, ...of, attributes: { [key]: value, ...attributes } };
+  });
 }
 
 /** The waits before further attempts; then the spans are dropped. */

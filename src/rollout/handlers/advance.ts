@@ -17,6 +17,7 @@ import type { Advance, Instruction, Readings, Unhealthy } from "#rollout/interna
 import { nothingWords } from "#rollout/rules/describe-plan.ts";
 import { emptyOutcome, targetsOf } from "#rollout/rules/outcome.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
+import { logFields } from "#rollout/rules/spans.ts";
 import { isRunning } from "#rollout/rules/transitions.ts";
 import {
   type RolloutHead,
@@ -135,7 +136,8 @@ async function startWave(
   const waves = head.waves.with(waveIndex, started);
   const currentWave = waveIndex + 1;
   const { rolloutId, startedBy: by } = head;
-  ctx.console.info("starting wave", { rolloutId, wave: currentWave, size: wave.size, by });
+  const ids = logFields(head);
+  ctx.console.info("starting wave", { rolloutId, wave: currentWave, size: wave.size, by, ...ids });
   announceAt(ctx, { ...head, waves, currentWave }, { transition: "wave started", nowMs });
   const windowsEpoch = await readWindowsEpoch(ctx);
   const oneByOne = head.unavailable === undefined ? {} : { oneByOne: true as const };

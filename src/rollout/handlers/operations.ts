@@ -18,6 +18,7 @@ import type { RunHandle, StartRequest } from "#rollout/internal.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
 import { applyRetry, passOverFailures } from "#rollout/rules/progress.ts";
 import { withoutFailures } from "#rollout/rules/second-try.ts";
+import { logFields } from "#rollout/rules/spans.ts";
 import { withDefaults } from "#rollout/rules/start.ts";
 import { nextState } from "#rollout/rules/transitions.ts";
 import { clearBatches, type HeadPolicy, type RolloutHead, readHead } from "#rollout/state.ts";
@@ -47,7 +48,8 @@ export async function begin(
   const { isSigned, ...wanted } = request;
   const startedBy = nameOf({ by: wanted.startedBy, ...(isSigned && { isSigned }) });
   const { image } = wanted;
-  ctx.console.info("starting sentinel rollout", { rolloutId, image, by: startedBy });
+  const ids = logFields(wanted);
+  ctx.console.info("starting sentinel rollout", { rolloutId, image, by: startedBy, ...ids });
   const run = { rolloutId, kind: "rollout", drain: waitList(before), policy } as const;
   const runner = await startRun(ctx, run);
   const at = await ctx.date.now();

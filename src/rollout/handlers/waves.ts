@@ -11,6 +11,7 @@ import type {
 } from "#rollout/internal.ts";
 import { targetsOf } from "#rollout/rules/outcome.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
+import { logFields } from "#rollout/rules/spans.ts";
 import { isRunning } from "#rollout/rules/transitions.ts";
 import { toResult } from "#rollout/services/run.ts";
 import {
@@ -164,7 +165,7 @@ async function withLateResults(
 async function endEarly(ctx: ObjectContext, head: RolloutHead): Promise<RolloutHead> {
   stopWork(ctx, head);
   const { rolloutId, reason, startedBy: by } = head;
-  ctx.console.warn("rollout run ended early", { rolloutId, reason, by });
+  ctx.console.warn("rollout run ended early", { rolloutId, reason, by, ...logFields(head) });
   return head.state === "rolling_back"
     ? announce(
         ctx,

@@ -1,6 +1,6 @@
 /** The spans of a rollout: one for each run, with its waves below, and a message for each transition. Pure. */
 import { defaultFleet } from "#fleet/contract.ts";
-import { childOf, type Span, type Trace, toMessageSpan } from "#kernel/tracing.ts";
+import { childOf, type Span, type Trace, toMessageSpan, traceFields } from "#kernel/tracing.ts";
 import type { OpenSpan, RolloutHead, RolloutTrace } from "#rollout/state.ts";
 import type { RolloutEvent } from "./messages.ts";
 
@@ -55,6 +55,11 @@ function mayWait(spans: readonly Span[], run: OpenSpan | undefined, { nowMs }: T
 /** The span below which something of a rollout happens now: the wave, else the run, else the first run. */
 export function parentOf({ trace, run, wave }: RolloutTrace): Trace {
   return wave?.trace ?? run?.trace ?? trace;
+}
+
+/** The ids of that span, for a line of the log. */
+export function logFields({ trace }: Pick<RolloutHead, "trace">) {
+  return traceFields(trace && parentOf(trace));
 }
 
 function openSpan(

@@ -1,6 +1,7 @@
 /** The batch: deploys its members, a limited number at once, and records results as they come in. */
 import { type Context, implement, RestatePromise } from "@restatedev/restate-sdk";
 import type { DeployStart, FindOrdered, StartDeploys } from "#fleet/deploys/contract.ts";
+import { inTrace } from "#kernel/tracing.ts";
 import { keyOf } from "#rollout/fleets.ts";
 import { type BatchRun, rolloutBatch, rolloutObject } from "#rollout/internal.ts";
 import type { DeployOutcome, Target } from "#rollout/rules/outcome.ts";
@@ -48,14 +49,16 @@ async function runBatch(
   parts: BatchParts,
 ): Promise<{ stopped: boolean }> {
   const work = new BatchWork(ctx, run, parts);
-  while (!work.isDone()) {
-    work.readPins();
-    work.launch();
-    work.record();
-    work.take(await work.nextEvent());
-  }
-  work.spans.send();
-  return { stopped: work.isStopped };
+  return inTrace(work.spans.trace, async () => {
+    while (!work.isDone()) {
+      work.readPins();
+      work.launch();
+      work.record();
+      work.take(await work.nextEvent());
+    }
+    work.spans.send();
+    return { stopped: work.isStopped };
+  });
 }
 
 /** The deploys of a batch: those waiting, those in flight, and the results not recorded yet. */

@@ -2,22 +2,12 @@
 import type { Context } from "@restatedev/restate-sdk";
 import type { DeployResult } from "#fleet/deploys/contract.ts";
 import { type SpanTable, sendSpans } from "#kernel/trace-service.ts";
-import { childOf, type Span, type Trace } from "#kernel/tracing.ts";
+import { childOf, memberOf, type Span, type Trace } from "#kernel/tracing.ts";
 import type { BatchRun } from "#rollout/internal.ts";
 import type { DeployOutcome, Target } from "#rollout/rules/outcome.ts";
 
 /** `span`: its start and end, Unix ms; absent: it is not traced. */
 export type DeployedTarget = { target: Target; span?: DeployResult["span"] };
-
-/** The name of its span, from which the id is derived, too. */
-const name = "deploy sentinel";
-
-type Ended = {
-  target: Target;
-  span: NonNullable<DeployResult["span"]>;
-  status: string;
-  error?: string;
-};
 
 /** Collects the deploys of a batch that have ended. */
 export class BatchSpans {
@@ -25,7 +15,8 @@ export class BatchSpans {
   readonly #run: Omit<BatchRun, "targets">;
   /** The span of the batch; undefined: the rollout is not traced. */
   readonly trace: Trace | undefined;
-  readonly #ended: Ended[] = [];
+  /** Those of one image that have ended alike. */
+  readonly #tables = new Map<string, SpanTable>();
 
   constructor(ctx: Context, run: Omit<BatchRun, "targets">) {
     this.#ctx = ctx;
@@ -35,50 +26,50 @@ export class BatchSpans {
 
   /** The span of a deploy, as its order has it. */
   traceOf({ index }: Target): { trace?: Trace } {
-    return this.trace === undefined ? {} : { trace: childOf(this.trace, name, index) };
+    return this.trace === undefined ? {} : { trace: memberOf(this.trace, index) };
   }
 
   /** `outcome`: absent: it was not ordered. */
   add({ target, span, outcome }: DeployedTarget & { outcome?: DeployOutcome }): void {
-    if (this.trace === undefined || span === undefined) return;
-    if (outcome === undefined) this.#ended.push({ target, span, status: "not_ordered" });
-    else if (outcome.ok) this.#ended.push({ target, span, status: "succeeded" });
-    else this.#ended.push({ target, span, status: "failed", error: codeOf(outcome) });
+    const { trace: parent } = this;
+    if (parent === undefined || span === undefined) return;
+    const { index, id, image } = target;
+    const error = outcome?.ok === false ? codeOf(outcome) : undefined;
+    const ended = error === undefined ? "succeeded" : "failed";
+    const status = outcome === undefined ? "not_ordered" : ended;
+    const attributes = {
+      "vedette.image": image,
+      "vedette.deploy.kind": this.#run.kind,
+      "deployment.status": status,
+    };
+    const of = { name: "deploy sentinel", kind: "internal", parent, error, attributes } as const;
+    const key = `${image} ${error ?? status}`;
+    const table: SpanTable = this.#tables.get(key) ?? {
+      ...of,
+      key: "vedette.sentinel.id",
+      rows: [],
+    };
+    table.rows.push([index, ...span, id]);
+    this.#tables.set(key, table);
   }
 
   /** Sends them, with that of the batch itself. One without deploys has none. */
   send(): void {
-    const [ended, trace] = [this.#ended, this.trace];
-    if (trace === undefined || ended.length === 0) return;
-    const startMs = Math.min(...ended.map(({ span }) => span[0]));
-    const alike = Map.groupBy(ended, ({ target, status }) => `${status} ${target.image}`);
+    const tables = [...this.#tables.values()];
+    if (this.trace === undefined || tables.length === 0) return;
+    const failed = tables.flatMap(({ error, rows }) => (error === undefined ? [] : rows));
+    const rows = tables.flatMap((table) => table.rows);
     const own: Span = {
-      ...{ trace, parent: this.#run.trace, name: "batch", kind: "internal", startMs },
-      endMs: Math.max(...ended.map(({ span }) => span[1])),
+      ...{ trace: this.trace, parent: this.#run.trace, name: "batch", kind: "internal" },
+      startMs: Math.min(...rows.map(([, startMs]) => startMs)),
+      endMs: Math.max(...rows.map(([, , endMs]) => endMs)),
       attributes: {
         "vedette.batch.number": this.#run.batch,
-        "vedette.batch.size": ended.length,
-        "vedette.batch.failed": ended.filter(({ status }) => status === "failed").length,
+        "vedette.batch.size": rows.length,
+        "vedette.batch.failed": failed.length,
       },
     };
-    const tables = [...alike.values()].map((some) => this.#toTable(some, trace, startMs));
     sendSpans(this.#ctx, { spans: [own], tables });
-  }
-
-  /** `ended`: of one image and status. */
-  #toTable(ended: readonly Ended[], parent: Trace, startMs: number): SpanTable {
-    const attributes = {
-      "vedette.image": ended[0]?.target.image,
-      "vedette.deploy.kind": this.#run.kind,
-      "deployment.status": ended[0]?.status,
-    };
-    return {
-      ...{ name, parent, kind: "internal", startMs, attributes, key: "vedette.sentinel.id" },
-      rows: ended.map(({ target: { index, id }, span: [atMs, endMs], error }) => {
-        const row = [index, atMs - startMs, endMs - atMs, id] as const;
-        return error === undefined ? [...row] : [...row, error];
-      }),
-    };
   }
 }
 
