@@ -23,9 +23,10 @@ const within = (what: string) => ({ withinMs: 30_000, what });
 
 /** Answers 500 to checks, and takes webhooks with the header by which their receiver continues the trace. */
 async function startSite() {
-  const parents: unknown[] = [];
+  const parents: string[] = [];
   const server = createServer((request, response) => {
-    if (request.url?.startsWith("/hook-secret")) parents.push(request.headers["traceparent"]);
+    if (request.url?.startsWith("/hook-secret"))
+      parents.push(`${request.headers["traceparent"]} ${request.headers["tracestate"]}`);
     response.statusCode = request.url === "/sick" ? 500 : 200;
     request.resume().on("end", () => response.end("{}"));
   });
@@ -95,7 +96,7 @@ describe("a program with a receiver of traces", () => {
       return isSent && named(all, "rollout").length === 1;
     });
     const [rollout] = named(spans, "rollout");
-    expect(rollout).toMatchObject({ parentSpanId: callerSpan });
+    expect(rollout).toMatchObject({ parentSpanId: callerSpan, traceState: "rojo=1" });
     expect(named(spans, "wave")).toHaveLength(2);
     const deploys = named(spans, "deploy sentinel");
     expect(deploys).toHaveLength(4);
@@ -110,7 +111,7 @@ describe("a program with a receiver of traces", () => {
       ]);
     }
     await waitFor(
-      () => site.parents.some((one) => `${one}`.startsWith(`00-${traceId}-`)),
+      () => site.parents.some((one) => /^00-4bf9.*-01 rojo=1$/.test(one)),
       within("a webhook with the trace"),
     );
   });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Span } from "#kernel/tracing.ts";
 import type { RolloutEvent } from "#rollout/rules/messages.ts";
-import { parentOf, traceTransition } from "#rollout/rules/spans.ts";
+import { logFields, parentOf, traceTransition } from "#rollout/rules/spans.ts";
 import type { RolloutHead } from "#rollout/state.ts";
 import { buildHead } from "../../support/rollout/rollout-builders.ts";
 
@@ -74,6 +74,8 @@ it("a message is below what runs when it is sent", () => {
 
   expect(messages.map((message) => message.parent)).toEqual([trace, open.wave?.trace]);
   expect(parentOf(open)).toBe(open.wave?.trace);
+  expect(logFields({ trace: open }).span_id).toBe(open.wave?.trace.slice(36, 52));
+  expect(logFields({})).toEqual({});
 });
 
 it("the spans of a run's first ten seconds are sent together, and after that at once", () => {

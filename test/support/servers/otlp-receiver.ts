@@ -110,6 +110,7 @@ export async function callTraced(
       authorization: `Bearer ${program.token()}`,
       "content-type": "application/json",
       traceparent: traceparentIn(traceId),
+      tracestate: "rojo=1",
     },
     body: JSON.stringify(body),
   });
