@@ -167,7 +167,6 @@ const drawers: Record<string, "masked" | "never shown" | "no secret"> = {
   "src/fleet/drivers/process-child.ts": "never shown",
   "src/kernel/crypto.ts": "no secret",
   "src/kernel/session-locks.ts": "no secret",
-  "src/kernel/tracing.ts": "no secret",
   "src/rollout/services.ts": "never shown",
 };
 
