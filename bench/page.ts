@@ -136,7 +136,7 @@ const reasons: readonly { bench: string; figure: string; reason: string }[] = [
   {
     bench: "traces",
     figure: "CPU of a verification with traces against one without",
-    reason: "two runs: 1.10 and 1.09; each request reads the clock, each fiftieth is recorded",
+    reason: "two runs: 1.10 and 1.09; each request reads the clock, each hundredth is recorded",
   },
   {
     bench: "cancel",

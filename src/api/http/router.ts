@@ -73,7 +73,7 @@ async function checkKey(
 
 /** Of the requests of a second, by procedure and thread, the first ones are recorded and then each nth: a span costs more than a verification. */
 const allTraced = 10;
-const tracedOf = 50;
+const tracedOf = 100;
 
 /** Records a request as a span, which honours the caller's `traceparent`. No key, body or query is recorded. */
 function traced(path: string, start: StartAnswer): StartAnswer {
