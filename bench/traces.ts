@@ -18,7 +18,7 @@ import { finishBench, reportFigure, startBench } from "./run.ts";
 const mostShare = 1.05;
 const keyCount = 1_000;
 const size = countFrom("BENCH_SIZE", 2_000);
-const rounds = countFrom("BENCH_ROUNDS", 5);
+const rounds = countFrom("BENCH_ROUNDS", 15);
 
 /** A receiver in a process of its own, which accepts all. */
 async function startReceiver() {
