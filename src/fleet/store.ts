@@ -38,9 +38,9 @@ function createStoppedRuns(database: Database) {
       return rows.filter(({ deploy_id }) => !neverSent.has(deploy_id)).length;
     },
 
-    /** Returns those of these sentinels, given with a deploy each, whose last order is of that deploy. */
-    async findOrdered(deploys: ReadonlyMap<string, string>): Promise<string[]> {
-      const values = [[...deploys.keys()], [...deploys.values()]];
+    /** Returns those of these sentinels, given with a deploy each, whose last order is of that deploy; with `run`: and of it. */
+    async findOrdered(deploys: ReadonlyMap<string, string>, run?: string): Promise<string[]> {
+      const values = [[...deploys.keys()], [...deploys.values()], run];
       const { rows } = await database.query<{ id: string }>(findOrderedBy, values);
       return rows.map(({ id }) => id);
     },
@@ -73,7 +73,8 @@ const findOrderedOf = `
   WHERE s.id IS NULL OR s.deploy_run = ANY($1::text[])`;
 
 const findOrderedBy = `
-  SELECT s.id FROM unnest($1::text[], $2::text[]) AS t (id, deploy_id) JOIN sentinels AS s USING (id, deploy_id)`;
+  SELECT s.id FROM unnest($1::text[], $2::text[]) AS t (id, deploy_id) JOIN sentinels AS s USING (id, deploy_id)
+  WHERE coalesce(s.deploy_run = $3::text, $3 IS NULL)`;
 
 // A deploy that was in progress before this one has ended without a result: none is in progress now.
 const putBackSentinel = `

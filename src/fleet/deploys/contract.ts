@@ -98,8 +98,8 @@ export type StartDeploys = (
   atOnce: number,
 ) => Promise<{ starts: DeployStart[]; isQuick: boolean; tookMs: number }>;
 
-/** Returns those of these sentinels whose last order is of the deploy that is given with each. */
-export type FindOrdered = (deploys: ReadonlyMap<string, string>) => Promise<string[]>;
+/** Returns those of these sentinels whose last order is of the deploy that is given with each; with `run`: and of that run. */
+export type FindOrdered = (deploys: ReadonlyMap<string, string>, run?: string) => Promise<string[]>;
 
 export const NotifyReadyRequest = z.strictObject({
   image: z.string().trim().min(1).max(512).meta({

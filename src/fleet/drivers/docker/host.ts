@@ -1,5 +1,4 @@
 /** One host of the fleet: its sentinels, and orders to them. */
-import { performance } from "node:perf_hooks";
 import type { ReasonCode } from "#fleet/contract.ts";
 import {
   type ApplyResult,
@@ -57,15 +56,13 @@ type HostParts = HostNames & {
 /** An order to the sentinel with this name on this host. */
 type HostOrder = Omit<DeployOrder, "sentinelId"> & { name: string };
 
-const mostAsked = 10_000;
 /** A container is started and looked at, however long its image took. */
 const leastLeftMs = 1_000;
 
 export class DockerHost {
   readonly #parts: HostParts;
   readonly #containers;
-  /** By deploy: when its order was first asked for here. */
-  readonly #askedAtMs = new Map<string, number>();
+  readonly #asked = new AskedOrders();
   readonly #pull;
   readonly #replacements;
 
@@ -103,8 +100,7 @@ export class DockerHost {
       await within(this.#replacements.giveUp(name, before), call.signal);
       throw new UnreachableError(`unreachable: ${name} was still being replaced`);
     }
-    if (this.#askedAtMs.size >= mostAsked) this.#askedAtMs.clear();
-    if (!this.#askedAtMs.has(deployId)) this.#askedAtMs.set(deployId, performance.now());
+    this.#asked.add(deployId);
     const prepared = await this.#prepare(order, family, call);
     if (prepared.old === undefined) return prepared;
     return this.#create(order, prepared, call);
@@ -152,7 +148,7 @@ export class DockerHost {
 
   /** Registries copy to one another what one of them has already. */
   #mayCome({ image, deployId }: HostOrder, { reason }: PullFailure): boolean {
-    const askedMs = performance.now() - (this.#askedAtMs.get(deployId) ?? 0);
+    const askedMs = this.#asked.msSince(deployId);
     const isMissing = reason.startsWith("image_not_found" satisfies ReasonCode);
     const { imageWaitMs, limits } = this.#parts;
     // An image that is still missing when the deploy's time ends would count as the engine's failure.
@@ -162,8 +158,8 @@ export class DockerHost {
 
   /** Returns the deploy's remaining time, after the time that the pull took in this process. */
   #leftMs(deployId: string): number {
-    const tookMs = performance.now() - (this.#askedAtMs.get(deployId) ?? performance.now());
-    this.#askedAtMs.delete(deployId);
+    const tookMs = this.#asked.msSince(deployId);
+    this.#asked.delete(deployId);
     return Math.max(leastLeftMs, Math.round(this.#parts.limits.readyTimeoutMs - tookMs));
   }
 
@@ -209,6 +205,33 @@ export class DockerHost {
 
   async stop(): Promise<void> {
     await Promise.all([this.#replacements.stop(), this.#parts.engine.stop()]);
+  }
+}
+
+const mostAsked = 10_000;
+/** Longer than between two polls of a deploy. */
+const askedAgainMs = 60_000;
+
+/** When orders were first asked for. One that is asked for again after a pause of its rollout has all of its time once more. */
+export class AskedOrders {
+  readonly #known = new Map<string, { firstMs: number; lastMs: number }>();
+
+  add(deployId: string): void {
+    const lastMs = performance.now();
+    const before = this.#known.get(deployId);
+    const isPolled = before !== undefined && lastMs - before.lastMs < askedAgainMs;
+    if (this.#known.size >= mostAsked) this.#known.clear();
+    this.#known.set(deployId, { firstMs: isPolled ? before.firstMs : lastMs, lastMs });
+  }
+
+  /** 0: it is not known. */
+  msSince(deployId: string): number {
+    const { firstMs } = this.#known.get(deployId) ?? {};
+    return firstMs === undefined ? 0 : performance.now() - firstMs;
+  }
+
+  delete(deployId: string): void {
+    this.#known.delete(deployId);
   }
 }
 

@@ -69,7 +69,7 @@ class BatchWork {
   readonly #pins: PinWatch;
   readonly #slots: Slots;
   readonly #startDeploys: StartDeploys;
-  readonly #findOrdered: (members: readonly { id: string }[]) => Promise<string[]>;
+  readonly #findOrdered: (members: readonly { id: string }[], run?: string) => Promise<string[]>;
   /** The promise by which each deploy is awaited, which those of a group share; by the index of its sentinel. */
   readonly #inFlight = new Map<number, RestatePromise<Event>>();
   /** The number of groups being started, which takes a few seconds at most. */
@@ -102,12 +102,13 @@ class BatchWork {
     this.#startDeploys = startDeploys;
     this.#stop = stopEvent(ctx);
     const deployOf = new Map(targets.map((target) => [target.id, deployIdOf(run, target)]));
-    this.#findOrdered = (members) =>
-      findOrdered(new Map(members.map(({ id }) => [id, deployOf.get(id) ?? ""])));
+    this.#findOrdered = (members, of) =>
+      findOrdered(new Map(members.map(({ id }) => [id, deployOf.get(id) ?? ""])), of);
     // A rollback takes what the rollout has changed.
     const readOf = async (ids: readonly string[]) => {
       const pinned = await readPinned(ids, keyOf(run));
-      const ordered = pinned.length === 0 ? [] : await this.#findOrdered(pinned);
+      // What an earlier run has ordered is pinned, too: it may have been changed by hand since, and be ordered again.
+      const ordered = pinned.length === 0 ? [] : await this.#findOrdered(pinned, run.run);
       return pinned.filter(({ id }) => !ordered.includes(id));
     };
     this.#pins = new PinWatch(ctx, run.kind === "rollback" ? undefined : readOf);
@@ -152,8 +153,8 @@ class BatchWork {
     this.#isAsked = false;
   }
 
-  #deploy(target: Target, start?: DeployStart): void {
-    const parts = { run: this.#run, spans: this.spans, start };
+  #deploy(target: Target, start: DeployStart = {}): void {
+    const parts = { ...start, run: this.#run, spans: this.spans };
     this.#inFlight.set(target.index, deploy(this.#ctx, target, parts));
   }
 

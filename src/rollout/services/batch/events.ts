@@ -12,7 +12,7 @@ import {
   sentinelService,
 } from "#fleet/deploys/contract.ts";
 import { keyOf, ofFleet } from "#rollout/fleets.ts";
-import type { BatchRun } from "#rollout/internal.ts";
+import type { BatchRun, LaunchRequest } from "#rollout/internal.ts";
 import type { DeployOutcome, Target } from "#rollout/rules/outcome.ts";
 import type { BatchSpans, DeployedTarget } from "./spans.ts";
 
@@ -55,7 +55,7 @@ export function start(
     sentinelId: target.id,
     image: target.image,
     deployId: deployIdOf(run, target),
-    ...runOf(run),
+    run: run.run,
     ...spans.traceOf(target),
   }));
   return ctx
@@ -72,29 +72,24 @@ function unknownStarts(targets: readonly Target[]): StartedDeploys {
  * over what that one has ordered. After a failure, in a rollback and in another rollout it is another one.
  */
 export function deployIdOf(
-  { rolloutId, kind, batch }: Pick<BatchRun, "rolloutId" | "kind" | "batch">,
-  { index, tries = 0 }: Pick<Target, "index" | "tries">,
+  { rolloutId, kind, batch }: LaunchRequest,
+  { index, tries = 0 }: Target,
 ): string {
   return [rolloutId, kind, batch, index, tries].join("-");
 }
 
-function runOf({ run }: DeployParts["run"]): { run?: string } {
-  return run === undefined ? {} : { run };
-}
-
-/** `start`: what `start` has done of it; absent: it may have been ordered, or not. */
+/** `step`: the last one of `start`; absent: it may have been ordered, or not. */
 export function deploy(
   ctx: Context,
   target: Target,
-  { run, spans, start = {} }: DeployParts & { start?: DeployStart | undefined },
+  { run, spans, step }: DeployParts & Pick<DeployStart, "step">,
 ): RestatePromise<Event> {
   const { id, image } = target;
-  const { step } = start;
   const begun = { deployId: deployIdOf(run, target), ...(step && { step }) };
   return ctx
     .client(sentinelService, id)
     .Deploy({
-      ...{ image, ...runOf(run), ...ofFleet(keyOf(run)), ...spans.traceOf(target) },
+      ...{ image, run: run.run, ...ofFleet(keyOf(run)), ...spans.traceOf(target) },
       begun,
     })
     .map((result, failure) => toEvent(target, result, failure));

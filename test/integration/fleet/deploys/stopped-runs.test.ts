@@ -110,6 +110,17 @@ describe("a deploy that is no longer wanted", () => {
     expect(await row(id)).toMatchObject({ deploy_id: "d4", deploy_status: "progressing" });
   });
 
+  it("is found by its id, and with a run only if that has ordered it", async () => {
+    const { sentinelId: id, ...order } = orderFor("s04", "d6");
+    await store.record({ id, ...order, status: "progressing" });
+    const deploys = new Map([[id, "d6"]]);
+
+    const found = [undefined, order.run, "run-later"].map((run) => store.findOrdered(deploys, run));
+
+    expect(await Promise.all(found)).toEqual([[id], [id], []]);
+    expect(await store.findOrdered(new Map([[id, "d7"]]))).toEqual([]);
+  });
+
   it("counts as ordered also who has left the fleet's list meanwhile", async () => {
     const { sentinelId: id, ...ordered } = orderFor("s03", "d3");
     await store.record({ id, ...ordered, status: "progressing" });
