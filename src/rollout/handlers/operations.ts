@@ -15,9 +15,9 @@ import {
 import type { RolloutProblemCode, RolloutStatus } from "#rollout/contract.ts";
 import { type OfFleet, ofFleet } from "#rollout/fleets.ts";
 import type { RunHandle, StartRequest } from "#rollout/internal.ts";
+import { withoutFailures } from "#rollout/rules/outcome.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
 import { applyRetry, passOverFailures } from "#rollout/rules/progress.ts";
-import { withoutFailures } from "#rollout/rules/second-try.ts";
 import { logFields } from "#rollout/rules/spans.ts";
 import { withDefaults } from "#rollout/rules/start.ts";
 import { nextState } from "#rollout/rules/transitions.ts";

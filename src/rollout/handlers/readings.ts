@@ -3,9 +3,9 @@ import type { ObjectContext } from "@restatedev/restate-sdk";
 import { toIso } from "#kernel/time.ts";
 import { type GateReading, withGateReadings } from "#rollout/gates/registry.ts";
 import type { Readings } from "#rollout/internal.ts";
+import { type Stray, withFailures } from "#rollout/rules/outcome.ts";
 import { batchesOf } from "#rollout/rules/plan.ts";
 import { applyStep, withServing } from "#rollout/rules/progress.ts";
-import { type Stray, withFailures } from "#rollout/rules/second-try.ts";
 import type { Batch, Outcome, RolloutHead } from "#rollout/state.ts";
 import { changeOutcomes } from "./change-outcomes.ts";
 

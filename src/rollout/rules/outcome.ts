@@ -1,4 +1,4 @@
-/** Finds the members of a batch that are still to be deployed, and applies results to its outcome. Pure. */
+/** Finds the members of a batch that are still to be deployed, and applies results to its outcome, which may change after the deploy. Pure. */
 import type { Serving } from "#fleet/deploys/contract.ts";
 import type { Batch, Outcome } from "#rollout/state.ts";
 
@@ -49,25 +49,15 @@ export function targetsOf(
   run: { kind: RunKind; image: string; includeFailed?: boolean | undefined },
 ): Target[] {
   const isTarget = run.kind === "rollout" ? isUnresolved : revertible(outcome, run);
-  const { marks, tries = {} } = outcome;
   return batch.ids
-    .map((id, index) => ({ index, id, image: imageFor(batch, index, run) }))
-    .filter((target) => isTarget(marks[target.index] ?? "", target))
-    .map((target) => ({ ...target, ...(tries[target.index] && { tries: tries[target.index] }) }));
+    .map((id, index) => {
+      const tries = outcome.tries?.[index];
+      return { index, id, image: imageFor(batch, index, run), ...(tries && { tries }) };
+    })
+    .filter((target) => isTarget(outcome.marks[target.index] ?? "", target));
 }
 
 const isUnresolved = (mark: string) => mark === ".";
-
-/** Counts one more failed deploy of each of these members: their next one is another. */
-export function countTries(
-  { ids }: Pick<Batch, "ids">,
-  { tries = {} }: Outcome,
-  failed: readonly { id: string }[],
-): Pick<Outcome, "tries"> {
-  const indexes = failed.map(({ id }) => ids.indexOf(id));
-  const counted = indexes.map((index) => [index, (tries[index] ?? 0) + 1]);
-  return counted.length === 0 ? {} : { tries: { ...tries, ...Object.fromEntries(counted) } };
-}
 
 /** Returns a function, of mark and member, that is true for the members that a rollback deploys. */
 function revertible(
@@ -110,42 +100,45 @@ export function applyResults(
   outcome: Outcome,
   run: { kind: RunKind; results: readonly DeployOutcome[]; includeFailed?: boolean | undefined },
 ): { outcome: Outcome; changes: OutcomeChange[] } {
-  const marks = [...outcome.marks];
-  const reasons = new Map(Object.entries(outcome.reasons));
-  const changes: OutcomeChange[] = [];
-  const isTarget = revertible({ ...outcome, open: true }, run);
-  for (const result of run.results) {
-    const from = marks[result.index] ?? "";
-    const id = batch.ids[result.index];
-    const isExpected =
-      id !== undefined && (run.kind === "rollout" ? isUnresolved(from) : isTarget(from, result));
-    if (!isExpected) continue;
+  const isTarget =
+    run.kind === "rollout" ? isUnresolved : revertible({ ...outcome, open: true }, run);
+  const changes = run.results.flatMap((result): OutcomeChange[] => {
+    const { index, reason, ofFleet } = result;
+    const from = outcome.marks[index] ?? "";
+    const id = batch.ids[index];
+    if (id === undefined || !isTarget(from, result)) return [];
     const to = markOf(run.kind, result);
-    marks[result.index] = to;
-    if (result.reason === undefined) reasons.delete(id);
-    else reasons.set(id, result.reason);
-    const { reason, ofFleet } = result;
-    changes.push({ id, from, to, ...(reason && { reason }), ...(ofFleet && { ofFleet }) });
-  }
-  const notReverted = changes.filter(({ to }) => to === "n");
-  const kept = {
-    marks: marks.join(""),
-    reasons: Object.fromEntries(reasons),
-    ofFleet: ofFleetAfter(outcome.ofFleet, changes, run.results),
-    ...countTries(batch, outcome, notReverted),
-  };
-  return { outcome: { ...outcome, ...kept }, changes };
+    return [{ id, from, to, ...(reason && { reason }), ...(ofFleet && { ofFleet }) }];
+  });
+  return { outcome: applyChanges(batch, outcome, changes), changes };
 }
 
-function ofFleetAfter(
-  before: readonly string[],
+/** Returns the outcome after them. A member that was not reverted, or whose failure is taken back, has another deploy next. */
+function applyChanges(
+  { ids }: Pick<Batch, "ids">,
+  outcome: Outcome,
   changes: readonly OutcomeChange[],
-  results: readonly DeployOutcome[],
-): string[] {
-  const changed = new Set(changes.map(({ id }) => id));
-  const more = results.filter(({ id, ofFleet }) => ofFleet === true && changed.has(id));
-  const kept = before.filter((id) => !changed.has(id));
-  return [...new Set([...kept, ...more.map(({ id }) => id)])];
+): Outcome {
+  const marks = [...outcome.marks];
+  const reasons = new Map(Object.entries(outcome.reasons));
+  const ofFleet = new Set(outcome.ofFleet);
+  const tries = { ...outcome.tries };
+  for (const { id, to, reason, ofFleet: isOfFleet } of changes) {
+    const index = ids.indexOf(id);
+    marks[index] = to;
+    if (reason === undefined) reasons.delete(id);
+    else reasons.set(id, reason);
+    ofFleet.delete(id);
+    if (isOfFleet === true) ofFleet.add(id);
+    if (to === "n" || to === ".") tries[index] = (tries[index] ?? 0) + 1;
+  }
+  return {
+    ...outcome,
+    marks: marks.join(""),
+    reasons: Object.fromEntries(reasons),
+    ofFleet: [...ofFleet],
+    ...(Object.keys(tries).length > 0 && { tries }),
+  };
 }
 
 export function markOf(
@@ -155,4 +148,39 @@ export function markOf(
   if (leftOut === true) return "x";
   if (kind === "rollout") return ok ? "s" : "f";
   return ok ? "r" : "n";
+}
+
+// Results that change after the deploy: a failure that is tried again, a success that fails in its soak.
+
+/** It no longer runs the image well; `ofFleet`: not by the image. `serves`: its image, "" none; absent: not known. */
+export type Stray = { id: string; reason: string; ofFleet?: true; serves?: string };
+
+/** The outcome without its failures, so that those members are deployed again; and what that changes. */
+export function withoutFailures(
+  batch: Pick<Batch, "ids">,
+  outcome: Outcome,
+): { outcome: Outcome; changes: OutcomeChange[] } {
+  const ids = batch.ids.filter((_, i) => outcome.marks[i] === "f");
+  const changes = ids.map((id) => ({ id, from: "f", to: "." }));
+  return { outcome: applyChanges(batch, outcome, changes), changes };
+}
+
+/** The outcome in which members that succeeded have failed after all, and what that changes. */
+export function withFailures(
+  batch: Pick<Batch, "ids">,
+  outcome: Outcome,
+  strays: readonly Stray[],
+): { outcome: Outcome; changes: OutcomeChange[] } {
+  const { astray = [] } = outcome;
+  const found = new Map(strays.map((stray) => [stray.id, stray]));
+  const changes = batch.ids.flatMap((id, i): OutcomeChange[] => {
+    const { reason, ofFleet } = found.get(id) ?? {};
+    const from = outcome.marks[i] ?? "";
+    // A failure of this kind is reported again: the earlier call may have been killed before its end.
+    const isStray = from === "s" || (from === "f" && astray.includes(id));
+    if (reason === undefined || !isStray) return [];
+    return [{ id, from, to: "f", reason, ...(ofFleet && { ofFleet }) }];
+  });
+  const all = new Set([...astray, ...changes.map(({ id }) => id)]);
+  return { outcome: { ...applyChanges(batch, outcome, changes), astray: [...all] }, changes };
 }

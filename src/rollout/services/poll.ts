@@ -11,7 +11,7 @@ import type { Fleets, ListFleet } from "#rollout/fleets.ts";
 import type { GateTools, WaveFacts } from "#rollout/gates/kind.ts";
 import { type GateReading, kindOf } from "#rollout/gates/registry.ts";
 import type { Advance, Readings, Run, Unhealthy, WaitInstruction } from "#rollout/internal.ts";
-import type { Stray } from "#rollout/rules/second-try.ts";
+import type { Stray } from "#rollout/rules/outcome.ts";
 import { type Openings, openingsAt } from "#rollout/windows/calendar.ts";
 import type { RolloutWindow } from "#rollout/windows/contract.ts";
 

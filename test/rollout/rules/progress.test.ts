@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { emptyOutcome } from "#rollout/rules/outcome.ts";
+import { emptyOutcome, withoutFailures } from "#rollout/rules/outcome.ts";
 import { applyRetry, applyStep, inlineLists } from "#rollout/rules/progress.ts";
-import { withoutFailures } from "#rollout/rules/second-try.ts";
 import { buildBatch, buildHead, imageV1 } from "../../support/rollout/rollout-builders.ts";
 
 /** Of a head whose first batch has counted for so many successes. */

@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { applyResults, emptyOutcome, targetsOf } from "#rollout/rules/outcome.ts";
-import { withFailures, withoutFailures } from "#rollout/rules/second-try.ts";
+import {
+  applyResults,
+  emptyOutcome,
+  targetsOf,
+  withFailures,
+  withoutFailures,
+} from "#rollout/rules/outcome.ts";
 import { buildBatch, imageV2 } from "../../support/rollout/rollout-builders.ts";
 
 const batch = buildBatch(["a", "b", "c"]);
