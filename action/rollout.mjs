@@ -151,8 +151,8 @@ const say = (line) => process.stdout.write(`${line}\n`);
 const escapeCommand = (text) =>
   text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 
-/** Of an answer, for steps that put outputs into a command: these have no sign that a shell acts on. */
-const asOutput = (value) => String(value).replace(/[^\w.:-]+/g, " ");
+/** For steps that put outputs into a command: these have no sign that a shell acts on. */
+const asOutput = (value) => String(value).replace(/[^\w.,:/@+=-]+/g, " ");
 
 /** A word of an answer, without characters that could make its line a command. */
 const inLine = (text) => String(text).replace(/\W+/g, " ").trim();
@@ -216,7 +216,6 @@ async function tokenOf(step) {
   return session?.token;
 }
 
-/** Gets a token of this job from the runner, a new one each time, and exchanges it: it counts once. */
 /** The trace of the pipeline, if an earlier step has set it. */
 function traceHeaders({ TRACEPARENT: traceparent = "", TRACESTATE: tracestate = "" }) {
   if (!/^00-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/.test(traceparent)) return {};
@@ -224,6 +223,7 @@ function traceHeaders({ TRACEPARENT: traceparent = "", TRACESTATE: tracestate = 
   return /^[ -~]{1,512}$/.test(tracestate) ? { traceparent, tracestate } : { traceparent };
 }
 
+/** Gets a token of this job from the runner, a new one each time, and exchanges it: it counts once. */
 async function openSession({ url, token: job, audience }) {
   const address = new URL(job.url);
   address.searchParams.set("audience", audience);
@@ -470,20 +470,18 @@ function report(step, end, ended) {
   const next = nextOf(step, end);
   for (const line of next) say(`::notice::${escapeCommand(line)}`);
   const outputs = {
-    state: asOutput(end.state),
-    "rollout-id": asOutput(end.rollout_id),
-    succeeded: asOutput(end.succeeded),
-    failed: asOutput(end.failed),
-    ...(end.outcome && { outcome: asOutput(end.outcome) }),
+    state: end.state,
+    "rollout-id": end.rollout_id,
+    succeeded: end.succeeded,
+    failed: end.failed,
+    ...(end.outcome && { outcome: end.outcome }),
   };
   const lines = [`[Rollout ${idOf(end)}](${pageOf(step, end)})`, ...next.map(inTable)];
   write(outputs, `${summaryOf(end, ended)}\n${lines.map((line) => `- ${line}\n`).join("")}`);
 }
 
 function write(outputs, summary) {
-  const lines = Object.entries(outputs).map(
-    ([name, value]) => `${name}=${String(value).replace(/[\r\n]+/g, " ")}\n`,
-  );
+  const lines = Object.entries(outputs).map(([name, value]) => `${name}=${asOutput(value)}\n`);
   if (env.GITHUB_OUTPUT) appendFileSync(env.GITHUB_OUTPUT, lines.join(""));
   if (env.GITHUB_STEP_SUMMARY) appendFileSync(env.GITHUB_STEP_SUMMARY, summary);
 }

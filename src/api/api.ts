@@ -1,12 +1,11 @@
 /** The public API put together: its caches, its namespaces and its server. */
 import type { FastifyInstance } from "fastify";
 import { Registry } from "prom-client";
-import type { Caller } from "#api/access/authenticate.ts";
 import { createLoadKeyRecord, tagsOfKey, weightOfKey } from "#api/cache/key-record.ts";
 import { ApiError } from "#api/error.ts";
 import { createFindKey } from "#api/keys/verify/find-key.ts";
 import type { LimitAnswer, Limiter, TakeAnswer } from "#api/limiter.ts";
-import { createAuthenticate } from "./access/authenticate.ts";
+import { type Caller, createAuthenticate } from "./access/authenticate.ts";
 import { analyticsProcedures } from "./analytics/procedures.ts";
 import { apisProcedures } from "./apis/procedures.ts";
 import { LiveCache, type Outage } from "./cache/live-cache.ts";

@@ -125,13 +125,6 @@ function toContext(trace: Trace): SpanContext {
   };
 }
 
-const kinds: Record<Span["kind"], SpanKind> = {
-  internal: SpanKind.INTERNAL,
-  server: SpanKind.SERVER,
-  client: SpanKind.CLIENT,
-  producer: SpanKind.PRODUCER,
-};
-
 /** The environment's names of the service come before ours. */
 function createToReadable(): (span: Span) => ReadableSpan {
   const version = readVersion();
@@ -147,7 +140,7 @@ function createToReadable(): (span: Span) => ReadableSpan {
     const span = {
       ...shared,
       name,
-      kind: kinds[kind],
+      kind: SpanKind[kind.toUpperCase() as Uppercase<Span["kind"]>],
       spanContext: () => context,
       parentSpanContext: parent === undefined ? undefined : toContext(parent),
       startTime: toHrTime(startMs),

@@ -1,7 +1,8 @@
-/** Applied definitions. Only the checks and heartbeats whose rows changed can fail by them. */
+/** Changes of rows that somebody applied: the definitions, and alert routes at the incident service. */
 import { cleanText, someOf } from "#kernel/text.ts";
 import { type KindOfChange, msOf } from "./kind.ts";
 
+/** Only the checks and heartbeats whose rows changed can fail by them. */
 export const definitions: KindOfChange = {
   sql: `
     SELECT revision, source, applied_by, ${msOf("applied_at")} AS at_ms, changes,

@@ -1,5 +1,4 @@
 /** The jobs that notice drift: of alert managers, of alert routes from their rows, of fleets from their desired images. */
-
 import { CancelledError, TerminalError } from "@restatedev/restate-sdk";
 import { type CallTarget, everyMinutes, type Job, type JobRun } from "#cron/schedule.ts";
 

@@ -18,35 +18,6 @@ import { createStrata, findOneSided } from "./strata.ts";
 import { findReporting, sumMinutes } from "./sums.ts";
 import { sizeOfSpread } from "./weights.ts";
 
-/** In simulation fewer find a doubled error rate in some of the rollouts only, however many requests they have. */
-const least = 20;
-
-/**
- * Returns the number for the planned soak, or null if the fleet has too few sentinels or requests. `count` and `expected`
- * are the errors of the window, of all sentinels; `share` is how much of the planned soak the window covers.
- */
-function estimateNeeded(
-  { count, expected }: { count: Float64Array; expected: Float64Array },
-  { share, waves }: { share: number; waves: number },
-): number | null {
-  const sentinels = count.length;
-  const size = sizeOfSpread(count, expected);
-  const mean = expected.reduce((sum, value) => sum + value, 0) / Math.max(1, sentinels) / share;
-  const gain = gainOfDoubling(mean, size);
-  const goal = Math.log((claims.worse.bets.length * metrics.length * waves) / alpha);
-  if (!(gain > 0)) return null;
-  let needed = Math.max(least, Math.ceil(goal / gain));
-  while (needed < sentinels && logChoices(sentinels, needed) < goal) needed += 1;
-  return needed < sentinels ? needed : null;
-}
-
-/** The log weight of a sentinel that counts twice what is expected, by the bet on that. */
-function gainOfDoubling(expected: number, size: number): number {
-  const limit = claims.worse.bets.find(({ times }) => times === 2)?.limit ?? 0;
-  const x = 2 * expected;
-  return Math.min(limit, x * Math.log(2) + (x + size) * Math.log((expected + size) / (x + size)));
-}
-
 const minuteMs = 60_000;
 
 const emptyLedger: Ledger = { total: 0, wave: 0, look: 0, guard: null, sums: null };
@@ -180,4 +151,33 @@ function describeMetric(
     better: ledger.sums?.better[m] ?? 0,
     proof: 1 / beta,
   };
+}
+
+/** In simulation fewer find a doubled error rate in some of the rollouts only, however many requests they have. */
+const least = 20;
+
+/**
+ * Returns the number for the planned soak, or null if the fleet has too few sentinels or requests. `count` and `expected`
+ * are the errors of the window, of all sentinels; `share` is how much of the planned soak the window covers.
+ */
+function estimateNeeded(
+  { count, expected }: { count: Float64Array; expected: Float64Array },
+  { share, waves }: { share: number; waves: number },
+): number | null {
+  const sentinels = count.length;
+  const size = sizeOfSpread(count, expected);
+  const mean = expected.reduce((sum, value) => sum + value, 0) / Math.max(1, sentinels) / share;
+  const gain = gainOfDoubling(mean, size);
+  const goal = Math.log((claims.worse.bets.length * metrics.length * waves) / alpha);
+  if (!(gain > 0)) return null;
+  let needed = Math.max(least, Math.ceil(goal / gain));
+  while (needed < sentinels && logChoices(sentinels, needed) < goal) needed += 1;
+  return needed < sentinels ? needed : null;
+}
+
+/** The log weight of a sentinel that counts twice what is expected, by the bet on that. */
+function gainOfDoubling(expected: number, size: number): number {
+  const limit = claims.worse.bets.find(({ times }) => times === 2)?.limit ?? 0;
+  const x = 2 * expected;
+  return Math.min(limit, x * Math.log(2) + (x + size) * Math.log((expected + size) / (x + size)));
 }

@@ -7,34 +7,6 @@ import { predictCounts, type Sample, takeSample } from "./sample.ts";
 import { chooseMode, type Strata } from "./strata.ts";
 import { addMinutes, findReporting, type Sums, sumMinutes } from "./sums.ts";
 
-/** True if the new sentinels fail grossly, together and at least half of them alone. `errors`: of the last minutes. */
-function isGrossFailure(errors: Sample, isNew: Uint8Array): boolean {
-  if (isNew.every((mark) => mark === 1)) return false;
-  const predicted = predictCounts(errors, isNew, guard.leastRate);
-  const all = { requests: 0, errors: 0, predicted: 0 };
-  let [busy, failing] = [0, 0];
-  for (let i = 0; i < isNew.length; i += 1) {
-    if (isNew[i] !== 1) continue;
-    const own = {
-      requests: errors.exposure[i] as number,
-      errors: errors.count[i] as number,
-      predicted: predicted[i] as number,
-    };
-    all.requests += own.requests;
-    all.errors += own.errors;
-    all.predicted += own.predicted;
-    if (own.requests < guard.leastRequestsOfOne) continue;
-    busy += 1;
-    if (fails(own)) failing += 1;
-  }
-  return all.requests >= guard.leastRequests && fails(all) && busy > 0 && 2 * failing >= busy;
-}
-
-function fails(side: { requests: number; errors: number; predicted: number }): boolean {
-  const { requests, errors, predicted } = side;
-  return errors >= guard.rate * requests && errors >= guard.timesPredicted * predicted;
-}
-
 /** The facts that are the same for all waves of a rollout. */
 export type Fleet = Strata & {
   sentinels: readonly ComparedSentinel[];
@@ -137,6 +109,34 @@ function findsGrossFailure(fleet: Fleet, wave: Wave, minute: number): boolean {
   const { members, isNew } = takeMembers(fleet, wave, { window, minutes });
   const errors = takeSample(metrics[0] as Metric, members, { base: fleet.base, window });
   return isGrossFailure(errors, isNew);
+}
+
+/** True if the new sentinels fail grossly, together and at least half of them alone. `errors`: of the last minutes. */
+function isGrossFailure(errors: Sample, isNew: Uint8Array): boolean {
+  if (isNew.every((mark) => mark === 1)) return false;
+  const predicted = predictCounts(errors, isNew, guard.leastRate);
+  const all = { requests: 0, errors: 0, predicted: 0 };
+  let [busy, failing] = [0, 0];
+  for (let i = 0; i < isNew.length; i += 1) {
+    if (isNew[i] !== 1) continue;
+    const own = {
+      requests: errors.exposure[i] as number,
+      errors: errors.count[i] as number,
+      predicted: predicted[i] as number,
+    };
+    all.requests += own.requests;
+    all.errors += own.errors;
+    all.predicted += own.predicted;
+    if (own.requests < guard.leastRequestsOfOne) continue;
+    busy += 1;
+    if (fails(own)) failing += 1;
+  }
+  return all.requests >= guard.leastRequests && fails(all) && busy > 0 && 2 * failing >= busy;
+}
+
+function fails(side: { requests: number; errors: number; predicted: number }): boolean {
+  const { requests, errors, predicted } = side;
+  return errors >= guard.rate * requests && errors >= guard.timesPredicted * predicted;
 }
 
 /** Each of the first minutes, then whenever a tenth more of the soak has passed. `look`: 0 before the first. */

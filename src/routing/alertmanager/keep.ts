@@ -1,5 +1,4 @@
 /** Compares an alert manager's configuration with the routes, and brings it in step with them. */
-
 import { parseYaml } from "#kernel/documents.ts";
 import { readText, restoreText, writeText } from "#routing/tokens/mounted-file.ts";
 import { awaitConfig, hashConfig, type RunningConfig } from "./running.ts";

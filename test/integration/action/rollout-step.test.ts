@@ -649,6 +649,13 @@ it("takes no word of a status for a command of the steps that get its outputs", 
   expect(outputs).not.toMatch(/["$`();|]/);
 });
 
+it("takes no word of a refusal for a command of the steps that get its outputs", async () => {
+  const replies = { Rollout: [refuse(409, 'no: "; $(id) `id` | sh; #')] };
+  const control = await startScriptedControl({ scenes: completing, replies });
+
+  expect((await runStep(control.url)).outputs).toBe("error=no: id id sh \n");
+});
+
 it("has the reason of a refusal in its outputs and its summary", async () => {
   const replies = { Rollout: [refuse(409, "a rollout is in progress")] };
   const control = await startScriptedControl({ scenes: completing, replies });
