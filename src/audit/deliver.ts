@@ -2,6 +2,7 @@
 import { startLoop } from "#kernel/async.ts";
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
+import { escapeUnit } from "#kernel/text.ts";
 import { readSealed, type SealedRow } from "./chain.ts";
 
 /** `error`: why there is no answer, without address and secret. */
@@ -111,8 +112,6 @@ function cutText(row: SealedRow): string {
     if (ascii.length <= mostText || count === dispensable.length) return ascii;
   }
 }
-
-const escapeUnit = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
 const take = `
   UPDATE audit_deliveries SET leased_until = clock_timestamp() + make_interval(secs => $2)

@@ -3,7 +3,7 @@ import { globSync } from "node:fs";
 import path from "node:path";
 import { portOf } from "./address.ts";
 import { readSecretFile } from "./files.ts";
-import { escapeText } from "./text.ts";
+import { escapeText, escapeUnit } from "./text.ts";
 
 /** A secret's name and its allowed destinations: `hosts` is the secret's list as written; undefined: there is none. */
 export type Binding = { name: string; hosts: string | undefined };
@@ -231,8 +231,6 @@ export function writingsOf(secret: string): string[] {
   const long = base64.filter(({ length }) => length > shortestPart);
   return [...new Set([secret, asJson, inAddress, ...others, ...long])];
 }
-
-const escapeUnit = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
 /** Hides the secret, and its beginning where a quotation was cut with `…`. */
 function hideSecret(text: string, secret: string): string {

@@ -21,8 +21,12 @@ const unfitOrColour = new RegExp(`\\u001b\\[\\d{1,2}m|(?![\\n\\t])${unfit.source
 
 /** Escapes what `JSON.stringify` leaves: control characters beyond ASCII, and marks of text direction. Keeps line breaks. */
 export function escapeJson(json: string): string {
-  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  return json.replace(unfit, (unit) => (unit === "\n" ? unit : escaped(unit)));
+  return json.replace(unfit, (unit) => (unit === "\n" ? unit : escapeUnit(unit)));
+}
+
+/** Writes a UTF-16 unit as JSON may: `\u00e4`. */
+export function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
 /** True if `cleanText` would leave a text unchanged: for ids, which must not be changed. */

@@ -25,7 +25,7 @@ type Parts = { database: Database; log: Log; nowMs?: () => number };
 
 /** A caller waits so long, and no longer, while Postgres is away. The record is stored once it is back. */
 const waitMs = 2_000;
-/** Records that wait for Postgres, of all and of one caller: a flood must not push out those of others. */
+/** Records that wait for Postgres, of all and of one caller's calls: a flood must not push out those of others, nor its own Cancel. */
 const mostPending = { ofAll: 1_000, ofOne: 100 };
 const roomEveryMs = 100;
 const retries = { firstMs: 100, longestMs: 5_000 };
@@ -60,24 +60,23 @@ export function createTrail({ database, log, nowMs = Date.now }: Parts): Trail {
     }
   };
 
-  const isFull = (actor: string) =>
-    pending.size >= mostPending.ofAll || (countOf.get(actor) ?? 0) >= mostPending.ofOne;
+  const countFor = (caller: string) => countOf.get(caller) ?? 0;
+  const isFull = (caller: string) =>
+    pending.size >= mostPending.ofAll || countFor(caller) >= mostPending.ofOne;
   /** Stores it once there is room; undefined: there is none in time. */
-  const enter = async (record: AuditRecord): Promise<{ stored: Promise<void> } | undefined> => {
-    const { id: actor } = record.actor;
+  const enter = async (record: AuditRecord, caller: string) => {
     const untilMs = performance.now() + waitMs;
-    while (isFull(actor)) {
+    while (isFull(caller)) {
       if (performance.now() >= untilMs) return undefined;
       await delay(roomEveryMs);
     }
     const stored = store(record).finally(() => {
       pending.delete(stored);
-      const left = (countOf.get(actor) ?? 1) - 1;
-      if (left > 0) countOf.set(actor, left);
-      else countOf.delete(actor);
+      countOf.set(caller, countFor(caller) - 1);
+      if (countFor(caller) === 0) countOf.delete(caller);
     });
     pending.add(stored);
-    countOf.set(actor, (countOf.get(actor) ?? 0) + 1);
+    countOf.set(caller, countFor(caller) + 1);
     return { stored };
   };
 
@@ -85,14 +84,16 @@ export function createTrail({ database, log, nowMs = Date.now }: Parts): Trail {
     record: async (event) => {
       const record = admit(event);
       if (record === undefined) return;
-      const entered = await enter(record);
+      const { id: actor } = record.actor;
+      const isRefusable = mayBeRefused(event);
+      const entered = await enter(record, isRefusable ? actor : `${actor} unrefused`);
       if (entered !== undefined) {
         await inTime(() => entered.stored, { limitMs: waitMs, otherwise: undefined });
         return;
       }
       // Postgres takes records, only not so many: what could not be recorded is not done.
       const isFlood = performance.now() - storedAtMs < waitMs;
-      if (isFlood && mayBeRefused(event)) throw tooMany(record.actor.id);
+      if (isFlood && isRefusable) throw tooMany(actor);
       log.error({ ...event }, "audit record dropped");
     },
     stop: async () => {
