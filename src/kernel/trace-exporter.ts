@@ -63,7 +63,7 @@ function createExporter(environment: NodeJS.ProcessEnv, log: Log) {
       output.export(spans.map(toReadable), ({ code }) => resolve(code === 0));
     });
   const exporter: Exporter & { stop: () => Promise<void> } = {
-    samples: (traceparent, hasParent) => isSampled(sampler, traceparent, hasParent),
+    samples: (traceId, parent) => isSampled(sampler, traceId, parent),
     add: (span) => queue.onEnd(toReadable(span)),
     flush: () => void queue.forceFlush().catch(() => {}),
     deliver: (spans) => inTime(() => deliver(spans), { limitMs: deliverLimitMs, otherwise: false }),
@@ -107,11 +107,10 @@ function samplerOf(environment: NodeJS.ProcessEnv, log: Log): Sampler {
   return Object.hasOwn(samplers, name) ? root : new ParentBasedSampler({ root });
 }
 
-function isSampled(sampler: Sampler, traceparent: string, hasParent: boolean): boolean {
-  const { traceId, ...context } = toContext(traceparent);
-  const remote = { traceId, ...context, isRemote: true };
-  const parent = hasParent ? trace.setSpanContext(ROOT_CONTEXT, remote) : ROOT_CONTEXT;
-  const { decision } = sampler.shouldSample(parent, traceId, "", SpanKind.INTERNAL, {}, []);
+function isSampled(sampler: Sampler, traceId: string, parent: Trace | undefined): boolean {
+  const remote = parent && { ...toContext(parent), isRemote: true };
+  const context = remote ? trace.setSpanContext(ROOT_CONTEXT, remote) : ROOT_CONTEXT;
+  const { decision } = sampler.shouldSample(context, traceId, "", SpanKind.INTERNAL, {}, []);
   return decision === SamplingDecision.RECORD_AND_SAMPLED;
 }
 

@@ -32,8 +32,8 @@ export type Span = {
 };
 
 export type Exporter = {
-  /** Decides if a new trace, or one with this parent, is recorded. */
-  samples: (trace: string, hasParent: boolean) => boolean;
+  /** Decides if a trace with this id is recorded; `parent`: the caller's span. */
+  samples: (traceId: string, parent?: Trace) => boolean;
   /** Queues a span; dropped when too many wait. */
   add: (span: Span) => void;
   /** Sends at once what waits. */
@@ -124,8 +124,7 @@ export function startTrace(headers: Headers): { trace: Trace; parent?: Trace } |
   if (exporter === undefined) return undefined;
   const parent = readTrace(headers);
   const traceId = parent?.slice(3, 35) ?? newId() + newId();
-  if (!exporter.samples(parent ?? `00-${traceId}-${traceId.slice(0, 16)}-01`, parent !== undefined))
-    return undefined;
+  if (!exporter.samples(traceId, parent)) return undefined;
   if (parent === undefined) return { trace: `00-${traceId}-${newId()}-01` };
   return { trace: newChild(parent), parent };
 }
@@ -134,8 +133,8 @@ export function startTrace(headers: Headers): { trace: Trace; parent?: Trace } |
 export function seedTrace(...names: (string | number)[]): Trace | undefined {
   if (exporter === undefined) return undefined;
   const digest = hash("sha256", names.join(" "));
-  const trace = `00-${digest.slice(0, 32)}-${digest.slice(32, 48)}-01`;
-  return exporter.samples(trace, false) ? trace : undefined;
+  const traceId = digest.slice(0, 32);
+  return exporter.samples(traceId) ? `00-${traceId}-${digest.slice(32, 48)}-01` : undefined;
 }
 
 /** The child of a span, by names that are the same whenever it is made again. */

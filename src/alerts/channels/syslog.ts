@@ -60,6 +60,8 @@ function toName(text: string, limit: number): string {
  */
 const dataId = "vedette@32473";
 const valueLength = 250;
+/** Rsyslog cuts a line after 8,096 bytes, of which a character of text may be three. */
+const textLength = 2_000;
 
 function structure(data: Line["data"]): string {
   const pairs = Object.entries(data).map(([name, value]) => {
@@ -82,7 +84,7 @@ export function renderSyslog(message: ChannelMessage): Line {
     atMs,
     event: typeOf(message),
     data: { ...about, event_id, ...(url !== null && { url }) },
-    text: headline(message),
+    text: shorten(headline(message), textLength),
   };
 }
 

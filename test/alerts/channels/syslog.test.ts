@@ -80,6 +80,14 @@ describe("renderSyslog", () => {
     });
   });
 
+  it("cuts the lines of a notice, so that a receiver takes them whole", () => {
+    const lines = ["中".repeat(9_000)];
+    const notice = { id: "n", title: "t", tone: "danger" as const, lines, fields: [] };
+    const line = renderSyslog({ kind: "notice", notice, eventId: "n", atMs: 0, url: null });
+
+    expect(Buffer.byteLength(formatLine(line))).toBeLessThan(8_096);
+  });
+
   it.each([
     { of: "a failure in staging", message: { environment: "staging" as const }, said: "warning" },
     { of: "a recovery", message: { kind: "resolved" as const }, said: "notice" },
