@@ -5,6 +5,7 @@ import type { Registry } from "prom-client";
 import { type ConsolePlugin, consolePath, livePath } from "#console/contract.ts";
 import type { FleetOperators } from "#fleet/contract.ts";
 import type { RecordAccess } from "#kernel/audit.ts";
+import { parseBody } from "#kernel/faults.ts";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { Caller } from "#kernel/roles.ts";
@@ -16,7 +17,7 @@ import type { CiJobs } from "./ci-trust/jobs.ts";
 import type { Operator } from "./config.ts";
 import { consoleAccess } from "./console-access.ts";
 import { createIngress, type Ingress, type IngressLimits } from "./ingress.ts";
-import { bodyLimitBytes, readBodiesAsJson, readBody } from "./json-bodies.ts";
+import { bodyLimitBytes, readBodiesAsJson } from "./json-bodies.ts";
 import { timeCalls } from "./metrics.ts";
 import { endWithCaller, trackResponses } from "./open-responses.ts";
 import {
@@ -268,7 +269,7 @@ async function forward(request: FastifyRequest, reply: FastifyReply, parts: Forw
   const path = pathOf(request);
   // Before the first await: `close` is not emitted again for a caller that has disconnected already.
   const signal = signalOf(reply);
-  const body = readBody(request, route);
+  const body = parseBody(route.input, request.body, "body");
   if (isRecorded(route)) await settings.record?.(toAccess(request, { ...settings, actor }));
   const answer = await ingress.call({
     ...{ path, body },

@@ -1,5 +1,6 @@
 /** Describes faults of input in words that say what to do. */
 import { z } from "zod";
+import { ProblemError } from "./problem.ts";
 import { cleanText, nearOf, someOf } from "./text.ts";
 
 // Describes a value's fault as people write it: what was expected, and what came instead.
@@ -189,3 +190,15 @@ export const refuseBy =
     const message = find(text);
     if (message !== undefined) addIssue({ code: "custom", message, continue: false });
   };
+
+/** The body of a request as its schema has it; without one, as `{}`. `whole` names it. Throws the 400 that names each fault. */
+export function parseBody<Schema extends z.ZodType>(
+  schema: Schema,
+  body: unknown,
+  whole = "",
+): z.infer<Schema> {
+  const parsed = schema.safeParse(body === undefined ? {} : body);
+  if (parsed.success) return parsed.data;
+  const detail = faultLines(parsed.error, whole).join("\n");
+  throw new ProblemError({ status: 400, code: "invalid_request", detail });
+}

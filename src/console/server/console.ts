@@ -11,6 +11,7 @@ import { type ConsoleAccess, type ConsolePlugin, SeenState } from "#console/cont
 import { findChanges } from "#console/diff.ts";
 import type { FleetOperators } from "#fleet/contract.ts";
 import type { RecordAccess } from "#kernel/audit.ts";
+import { parseBody } from "#kernel/faults.ts";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { Caller } from "#kernel/roles.ts";
@@ -21,7 +22,7 @@ import {
   RolloutStatus,
   rolloutServiceName,
 } from "#rollout/contract.ts";
-import { createGuard, type Guard, missing, pageHeaders, parseBody } from "./guard.ts";
+import { createGuard, type Guard, missing, pageHeaders } from "./guard.ts";
 import { createLive, type Live, serveStream } from "./live.ts";
 import { serveProviderSignIn } from "./provider-sign-in.ts";
 import { serveSignIn, serveTicketSignIn } from "./sign-in.ts";

@@ -1,9 +1,7 @@
 /** Checks requests to the console: sessions, writes from our own page only, bodies, the fleet; has the headers of pages. */
 import type { FastifyRequest } from "fastify";
-import type { z } from "zod";
 import type { ConsoleAccess } from "#console/contract.ts";
 import { defaultFleet } from "#fleet/contract.ts";
-import { faultLines } from "#kernel/faults.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { type Caller, isAllowed } from "#kernel/roles.ts";
 import { isSameSecret } from "#kernel/same-secret.ts";
@@ -97,17 +95,6 @@ function foreignPage(): ProblemError {
   const detail =
     "this request did not come from the console's own page; reload the page and try again";
   return new ProblemError({ status: 403, code: "foreign_page", detail });
-}
-
-/** The parsed body of a request. Throws 400 with all faults. */
-export function parseBody<Schema extends z.ZodType>(
-  schema: Schema,
-  body: unknown,
-): z.infer<Schema> {
-  const parsed = schema.safeParse(body ?? {});
-  if (parsed.success) return parsed.data;
-  const detail = faultLines(parsed.error, "").join("\n");
-  throw new ProblemError({ status: 400, code: "invalid_request", detail });
 }
 
 /** The fleet that a page shows, by default the default one. Throws 404 for one that the settings do not have. */

@@ -9,10 +9,11 @@ import {
 } from "#console/contract.ts";
 import { isLoopback } from "#kernel/address.ts";
 import { createSealer } from "#kernel/crypto.ts";
+import { parseBody } from "#kernel/faults.ts";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { cleanText, isClean } from "#kernel/text.ts";
-import { type Guard, parseBody } from "./guard.ts";
+import type { Guard } from "./guard.ts";
 import {
   noteSeconds,
   readNoteCookie,

@@ -13,10 +13,11 @@ import {
 import { type FleetOperators, isOperatorOf } from "#fleet/contract.ts";
 import { sharedActor } from "#kernel/actor.ts";
 import type { RecordAccess } from "#kernel/audit.ts";
+import { parseBody } from "#kernel/faults.ts";
 import type { Log } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { type Caller, isAllowed } from "#kernel/roles.ts";
-import { type Guard, parseBody } from "./guard.ts";
+import type { Guard } from "./guard.ts";
 import { createSession, type SignedSession, seal, writeCookie } from "./session.ts";
 import type { Logouts, Tickets } from "./stored.ts";
 

@@ -16,6 +16,7 @@ import { detailOf } from "#console/counts.ts";
 import { toStore } from "#console/events.ts";
 import { maxSentinelId } from "#fleet/contract.ts";
 import { type FleetOverview, FleetSearch } from "#fleet/overview/contract.ts";
+import { parseBody } from "#kernel/faults.ts";
 import { createOpenLimit } from "#kernel/open-limit.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { Caller } from "#kernel/roles.ts";
@@ -34,7 +35,7 @@ import {
   alertRoutesName,
 } from "#routing/incident/contract.ts";
 import { joinPast, type Part, partOf, toColumns } from "./columns.ts";
-import { chosenFleet, type Guard, missing, parseBody } from "./guard.ts";
+import { chosenFleet, type Guard, missing } from "./guard.ts";
 import type { ReadMoment } from "./moment.ts";
 import { encodePast } from "./past.ts";
 

@@ -1,12 +1,12 @@
 /** The addresses at which the command line signs in and out. The front of `control` leaves them to this file. */
 import { createHash } from "node:crypto";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import type { Door } from "#control/short-answers.ts";
 import { bearerOf, type Identify } from "#control/token.ts";
 import { createSealer } from "#kernel/crypto.ts";
-import { faultLines } from "#kernel/faults.ts";
+import { parseBody } from "#kernel/faults.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import type { Caller } from "#kernel/roles.ts";
 import {
@@ -50,7 +50,7 @@ function serveRedirects(app: FastifyInstance, { core, bearers }: SignIn): void {
   const flows = createFlows(core, "sign-in of the command line");
 
   app.post(`${signInPath}/begin`, async (request): Promise<z.infer<typeof BeginAnswer>> => {
-    const { redirect_uri: redirectUri, challenge } = parse(BeginRequest, request);
+    const { redirect_uri: redirectUri, challenge } = parseBody(BeginRequest, request.body, "body");
     requireOwnRedirect(redirectUri);
     const begin = { redirectUri, bound: challenge, remote: request.ip };
     const { url, state, flow } = await flows.start(begin);
@@ -59,7 +59,7 @@ function serveRedirects(app: FastifyInstance, { core, bearers }: SignIn): void {
   });
 
   app.post(`${signInPath}/finish`, async (request): Promise<SessionAnswer> => {
-    const { flow: sealed, verifier, query } = parse(FinishRequest, request);
+    const { flow: sealed, verifier, query } = parseBody(FinishRequest, request.body, "body");
     const flow = flows.open(sealed);
     requireSecret(verifier, flow.bound);
     const claims = await core.finish(flow, { query, remote: request.ip });
@@ -72,7 +72,7 @@ function serveDevices(app: FastifyInstance, { core, bearers }: SignIn): void {
   const devices = createDevices(core);
 
   app.post(`${signInPath}/device`, async (request): Promise<z.infer<typeof DeviceAnswer>> => {
-    const { challenge } = parse(DeviceRequest, request);
+    const { challenge } = parseBody(DeviceRequest, request.body, "body");
     const start = await devices.start(challenge, request.ip);
     return {
       provider: core.provider.host,
@@ -86,7 +86,7 @@ function serveDevices(app: FastifyInstance, { core, bearers }: SignIn): void {
   });
 
   app.post(`${signInPath}/device/poll`, async (request): Promise<z.infer<typeof PollAnswer>> => {
-    const { flow: sealed, verifier } = parse(PollRequest, request);
+    const { flow: sealed, verifier } = parseBody(PollRequest, request.body, "body");
     const flow = devices.open(sealed);
     requireSecret(verifier, flow.challenge);
     const { session, intervalSeconds: interval } = await devices.poll(flow, request.ip);
@@ -125,16 +125,6 @@ function serveSession(app: FastifyInstance, { signIn, identify, findJob }: Sessi
     await signIn.core.record({ event: "session.end", actor, remote: request.ip, what });
     return reply.code(204).send();
   });
-}
-
-function parse<Schema extends z.ZodType>(
-  schema: Schema,
-  { body = {} }: FastifyRequest,
-): z.infer<Schema> {
-  const parsed = schema.safeParse(body);
-  if (parsed.success) return parsed.data;
-  const detail = faultLines(parsed.error, "body").join("\n");
-  throw new ProblemError({ status: 400, code: "invalid_request", detail });
 }
 
 /** Codes go to a program on the person's own machine only (RFC 8252, 7.3 and 8.3). */

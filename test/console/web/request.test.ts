@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { parseBody } from "#console/server/guard.ts";
 import { faultsOf } from "#console/web/parts/fields.ts";
 import {
   countFilled,
@@ -9,6 +8,7 @@ import {
   startPaths,
   toRequest,
 } from "#console/web/rollout/request.ts";
+import { parseBody } from "#kernel/faults.ts";
 import { RolloutRequest } from "#rollout/contract.ts";
 
 const image = "registry.example.com/team/app:v2";

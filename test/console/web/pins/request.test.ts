@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { parseBody } from "#console/server/guard.ts";
 import { faultsOf, ownPaths } from "#console/web/parts/fields.ts";
 import { type PinFields, toPin } from "#console/web/rows/pins.ts";
+import { parseBody } from "#kernel/faults.ts";
 import { Pin, pinHandlers } from "#rollout/choice/contract.ts";
 
 const reason = "a memory leak is looked at there";

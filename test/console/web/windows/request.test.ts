@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { parseBody } from "#console/server/guard.ts";
 import { faultsOf, ownPaths } from "#console/web/parts/fields.ts";
 import { toWindow, type WindowFields } from "#console/web/rows/windows.ts";
+import { parseBody } from "#kernel/faults.ts";
 import { RolloutWindow, windowHandlers } from "#rollout/windows/contract.ts";
 
 const plain: WindowFields = {
