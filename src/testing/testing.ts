@@ -22,8 +22,8 @@ export type TestRestateOptions = {
   environment?: Record<string, string>;
   /** Of the ingress and the admin API, on 127.0.0.1. Absent: free ones. */
   ports?: { ingress: number; admin: number };
-  /** Returns the address at which Restate reaches the services, such as that of a proxy, from their own. */
-  advertise?: (url: string) => string;
+  /** Returns the address at which Restate reaches the services, such as that of a proxy or recorder, from their own. */
+  advertise?: (url: string) => string | Promise<string>;
   /** Of what the services log, as JSON lines on stdout. Absent: nothing. */
   logLevel?: "debug" | "info" | "warn" | "error";
 };
@@ -57,7 +57,7 @@ export async function startTestRestate(options: TestRestateOptions): Promise<Tes
   });
   const stop = () => restate.stop().finally(endpoint.stop);
   try {
-    const workerUrl = advertise(endpoint.url);
+    const workerUrl = await advertise(endpoint.url);
     await registerWorker({ adminUrl: restate.adminUrl, workerUrl, revision: "test" });
   } catch (error) {
     await stop();

@@ -2,10 +2,7 @@ import { type Context, service } from "@restatedev/restate-sdk";
 import { createEndpointHandler } from "@restatedev/restate-sdk/fetch";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { readJournals, replayJournal, startRecorder, writeJournals } from "#journals/journals.ts";
-import { createLog } from "#kernel/log.ts";
-import { serveEndpoint } from "#worker/endpoint.ts";
-import { registerWorker } from "#worker/register.ts";
-import { startTestRestate } from "../../support/servers/servers.ts";
+import { startTestRestate } from "#testing/testing.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
@@ -36,12 +33,13 @@ let callOrders: (address: string, body?: unknown) => Promise<number>;
 let recorder: Awaited<ReturnType<typeof startRecorder>>;
 
 beforeAll(async () => {
-  const log = createLog({ level: "silent", format: "json" });
-  const own = { host: "127.0.0.1", port: 0, services: [orders()], identityKeys: [], log };
-  const endpoint = await serveEndpoint(own);
-  recorder = await startRecorder({ to: endpoint.url });
-  const { adminUrl, ingressUrl, ...restate } = await startTestRestate({ services: [] });
-  await registerWorker({ adminUrl, workerUrl: recorder.url, revision: "recorded" });
+  const { ingressUrl, ...restate } = await startTestRestate({
+    services: [orders()],
+    advertise: async (url) => {
+      recorder = await startRecorder({ to: url });
+      return recorder.url;
+    },
+  });
   callOrders = async (address, body) => {
     const headers = { "content-type": "application/json" };
     const init = body === undefined ? {} : { headers, body: JSON.stringify(body) };
@@ -50,7 +48,6 @@ beforeAll(async () => {
   stop = async () => {
     await restate.stop();
     recorder.stop();
-    await endpoint.stop();
   };
 });
 
