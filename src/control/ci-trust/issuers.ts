@@ -8,6 +8,7 @@ import {
 import { findTrouble, ProviderTrouble } from "#control/sign-in/refusals.ts";
 import { createReach, type Reach } from "#kernel/reach.ts";
 import { cleanText } from "#kernel/text.ts";
+import { describeAudience } from "./match.ts";
 import type { Claims } from "./presets.ts";
 
 export type TokenRefusalCode =
@@ -150,7 +151,6 @@ const refusals: Record<string, readonly [TokenRefusalCode, string]> = {
 };
 
 const claimRefusals: Record<string, readonly [TokenRefusalCode, string]> = {
-  aud: ["wrong_audience", "the token is for another audience"],
   iss: ["unknown_issuer", "the token's issuer names itself otherwise"],
   nbf: ["token_not_yet_valid", "the token is not valid yet: do the clocks differ?"],
   iat: ["token_not_yet_valid", "the token does not say that it was issued before now"],
@@ -161,6 +161,10 @@ function translate(error: unknown): Error {
   const { code = "", claim = "", reason = "" } = error as Record<string, string>;
   if (reason === "missing") {
     return new TokenRefusal("missing_claim", `the token has no claim "${cleanText(claim, 100)}"`);
+  }
+  if (claim === "aud") {
+    const { payload } = error as { payload: Claims };
+    return new TokenRefusal("wrong_audience", describeAudience(payload));
   }
   const known = claimRefusals[claim];
   const found =

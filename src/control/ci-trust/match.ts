@@ -49,7 +49,7 @@ function testsOf({ row, facts, claims, publicUrl }: Compared): Test[] {
   const repositoryId = `${repository} with the id ${shown(facts.repositoryId)}`;
   const others = Object.entries(row.claims);
   return [
-    ["wrong_audience", "the token is for another audience", hasAudience(claims, audience)],
+    ["wrong_audience", describeAudience(claims), hasAudience(claims, audience)],
     [
       "wrong_repository",
       `the token is of the repository ${repositoryId}, which is not trusted: a fork, or one made anew under a name, has an id of its own`,
@@ -93,6 +93,12 @@ function testsOf({ row, facts, claims, publicUrl }: Compared): Test[] {
 /** A claim that the row leaves out may be anything. */
 function isEqual(wanted: string | undefined, given: string | undefined): boolean {
   return wanted === undefined || wanted === given;
+}
+
+/** It has the token's audience, not those of the rows. */
+export function describeAudience({ aud }: Claims): string {
+  const given = cleanText([aud].flat().join(", "), 200);
+  return `the token is for ${given}: ask for one with the row's audience, by default control.public_url (input "audience" of the Action)`;
 }
 
 function hasAudience({ aud }: Claims, wanted: string): boolean {

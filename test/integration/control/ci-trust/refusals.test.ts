@@ -124,6 +124,14 @@ describe("control refuses, and names the reason of, a token", () => {
     expect(body["code"]).toBe(code);
   });
 
+  it("for another audience says which one, and what to do", async () => {
+    const bench = await start();
+
+    const { body } = await bench.exchange(await ci.sign({ aud: "https://github.com/acme" }));
+
+    expect(body["detail"]).toContain("is for https://github.com/acme: ask for one with");
+  });
+
   it("without a signature (alg: none)", async () => {
     const bench = await start();
     const token = new UnsecuredJWT(unsigned()).encode();
