@@ -89,10 +89,18 @@ export async function drainVersion(
   return left === 0 ? 0 : 2;
 }
 
+/** At each of its addresses. Throws if the version is not known. */
+async function findVersion(revision: string, options: GlobalOptions): Promise<Version[]> {
+  const found = (await readVersions(options)).filter((one) => one.revision === revision);
+  if (found.length > 0) return found;
+  throw new Error(
+    `Restate knows no version with the revision ${revision}: vedette upgrade status lists them`,
+  );
+}
+
 /** Throws if the version is not known, or serves: then nothing drains. */
 async function countLeft(revision: string, options: GlobalOptions): Promise<number> {
-  const found = (await readVersions(options)).filter((one) => one.revision === revision);
-  if (found.length === 0) throw new Error(`Restate knows no version with the revision ${revision}`);
+  const found = await findVersion(revision, options);
   if (found.some(({ serves }) => serves > 0)) {
     throw new Error(`${revision} serves: a version drains once a later one is started`);
   }
@@ -105,10 +113,12 @@ const describeLeft = (revision: string, left: number) =>
 export async function adoptVersion(revision: string, options: GlobalOptions): Promise<number> {
   const { input, output } = engineHandlers.Adopt;
   const request = input.parse({ revision });
+  await findVersion(revision, options);
   const adopted = await connect(options).call(`${engineService.name}/Adopt`, request, output);
   const { moved, left } = adopted;
   printAnswer(adopted, options.json, () => {
-    const more = left === 0 ? "" : `; ${left} run or are more than one call moves: repeat it`;
+    const more =
+      left === 0 ? "" : `; ${left} more are at work, or too many for one call: repeat it`;
     return `${moved} continue on the version that serves${more}.`;
   });
   return left === 0 ? 0 : 2;

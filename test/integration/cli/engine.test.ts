@@ -43,9 +43,12 @@ it("nothing is in trouble at rest, and an unknown invocation is not retried", as
   expect(retried.stderr).toContain("none of those that");
 });
 
-it("an unknown revision moves nothing", async () => {
-  expect(await run("upgrade", "adopt", "0000")).toMatchObject({
-    code: 0,
-    stdout: expect.stringMatching(/^0 continue/),
-  });
-});
+it.each(["adopt", "drain"])(
+  "%s of a revision that Restate does not know is an error",
+  async (verb) => {
+    const refused = await run("upgrade", verb, "0000");
+
+    expect(refused).toMatchObject({ code: 1 });
+    expect(refused.stderr).toContain("no version with the revision 0000");
+  },
+);
