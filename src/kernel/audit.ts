@@ -19,6 +19,8 @@ export type AuditRecord = {
   requestId?: string | undefined;
   /** Unix ms; absent: now. */
   atMs?: number;
+  /** Rows of one time are in this order, such as the transitions of a rollout in one millisecond. Absent: in any. */
+  order?: number;
   /** The same for each repetition of one step, which writes one row. Absent: each call writes one. */
   key?: string;
 };
@@ -40,9 +42,9 @@ export function actorOf(by: string | null | undefined): AuditRecord["actor"] {
 }
 
 function toRow(record: AuditRecord) {
-  const { event, description, actor, targets, meta = null, key } = record;
+  const { event, description, actor, targets, meta = null } = record;
   return {
-    id: `log_${digestOf(key ?? randomUUID())}`,
+    id: idOf(record),
     workspace_id: record.workspaceId ?? null,
     time: record.atMs === undefined ? null : new Date(record.atMs).toISOString(),
     event,
@@ -57,8 +59,11 @@ function toRow(record: AuditRecord) {
   };
 }
 
-function digestOf(key: string): string {
-  return createHash("sha256").update(key).digest("hex").slice(0, 24);
+/** Rows of one time are read and sealed by their ids. */
+function idOf({ key = randomUUID(), order }: AuditRecord): string {
+  const place = order === undefined ? "" : order.toString(16).padStart(8, "0");
+  const digest = createHash("sha256").update(key).digest("hex");
+  return `log_${`${place}${digest}`.slice(0, 24)}`;
 }
 
 const insert = `

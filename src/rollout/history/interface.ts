@@ -106,6 +106,7 @@ export function toAudit(rolloutId: string, entry: HistoryEntry): AuditRecord {
     ],
     atMs: Date.parse(at),
     meta: { image, state, ci_run: ciRun, wave: entry.currentWave, cause: entry.shown.cause },
+    order: toldAt,
     key: `rollout:${rolloutId}:${toldAt}`,
   };
 }

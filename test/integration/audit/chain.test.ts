@@ -46,6 +46,22 @@ describe("sealed rows", () => {
     expect(await verify(database())).toMatchObject({ state: "intact", rows: 40, first: 1 });
   });
 
+  it("of one millisecond are in the order that their records say", async () => {
+    const atMs = Date.now();
+    const orders = [9, 300, 11, 4, 10, 2, 255, 1];
+    const records = orders.map((order) => ({
+      ...record(`${order}`, `step:${order}`),
+      atMs,
+      order,
+    }));
+    await recordAudit(database(), records);
+
+    const rows = await exported();
+
+    const sorted = orders.toSorted((a, b) => a - b).map((order) => `Added window ${order}`);
+    expect(rows.map(({ description }) => description)).toEqual(sorted);
+  });
+
   it("come after those before them, although their transaction began earlier", async () => {
     const client = await database().connect();
     await client.query("BEGIN");
