@@ -74,15 +74,18 @@ export function settingOf(fleet: string, path: string): string {
   return fleet === defaultFleet ? path : `fleets.${fleet}.${path.replace(/^fleet\./, "")}`;
 }
 
-/** The channels that `rollout.channels` names although they are no rows: messages for them go nowhere. */
-export function findUnknownChannels(config: Settings, rows: readonly { id: string }[]): Finding[] {
-  return fleetsOf(config).flatMap(({ name, rollout }) =>
-    rollout.channels
-      .filter(({ channel }) => !rows.some(({ id }) => id === channel))
-      .map(({ channel }) => {
-        const setting = settingOf(name, "rollout.channels");
-        const message = `setting ${setting}: ${noSuch("channel", channel, rows)}`;
-        return { section: "channels", key: channel, message };
-      }),
+/** The channels that `rollout.channels` and `audit.channel` name although they are no rows: what is for them goes nowhere. */
+export function findUnknownChannels(
+  config: Settings & Pick<Config, "audit">,
+  rows: readonly { id: string }[],
+): Finding[] {
+  const ofRollouts = fleetsOf(config).flatMap(({ name, rollout }) =>
+    rollout.channels.map(({ channel }) => [settingOf(name, "rollout.channels"), channel] as const),
   );
+  return [...ofRollouts, ["audit.channel", config.audit.channel] as const]
+    .filter(([, channel]) => channel !== "" && !rows.some(({ id }) => id === channel))
+    .map(([setting, channel]) => {
+      const message = `setting ${setting}: ${noSuch("channel", channel, rows)}`;
+      return { section: "channels", key: channel, message };
+    });
 }

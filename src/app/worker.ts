@@ -143,7 +143,7 @@ async function startChecks({ config, log }: Base, parts: CheckParts): Promise<vo
   await definitions.start(ingressUrl, monitor);
   const rows = await definitions.readChannels({ isFresh: true });
   for (const { message } of findUnknownChannels(config, rows)) {
-    log.warn({ detail: message }, "messages of rollouts do not reach a channel");
+    log.warn({ detail: message }, "a setting names a channel that is not there");
   }
   const { delivery, sendNow } = alerts;
   await monitor.start(ingressUrl, { wake: delivery.wake, sendNow });

@@ -65,3 +65,12 @@ describe("the setting rollout.channels", () => {
     ]);
   });
 });
+
+it("the setting audit.channel is warned of a channel that the definitions do not have", () => {
+  const config = read('[audit]\nchannel = "pagr"');
+
+  expect(findUnknownChannels(config, rows).map(({ message }) => message)).toEqual([
+    "setting audit.channel: there is no channel pagr: did you mean pager?",
+  ]);
+  expect(findUnknownChannels(read('[audit]\nchannel = "pager"'), rows)).toEqual([]);
+});
