@@ -100,6 +100,9 @@ export async function readTroubled(admin: Pick<RestateAdmin, "query">) {
   return { invocations: rows.map(describeTroubled), total: all?.count ?? rows.length };
 }
 
+/** It begins with the message, which Restate has before it. */
+const stack = /\n\w*error: [\s\S]*?\n\s+at [\s\S]*$/i;
+
 function describeTroubled(row: TroubledRow): Troubled {
   const { id, status, modified_at: since, retry_count: attempts, next_retry_at: next } = row;
   return {
@@ -109,7 +112,7 @@ function describeTroubled(row: TroubledRow): Troubled {
     since: toIso(Date.parse(since)),
     attempts: attempts ?? 0,
     next_attempt_at: next === undefined ? null : toIso(Date.parse(next)),
-    reason: cleanText(maskSecrets(row.last_failure ?? ""), longestReason),
+    reason: cleanText(maskSecrets((row.last_failure ?? "").replace(stack, "")), longestReason),
     advice: adviseOn({
       status,
       code: row.last_failure_error_code ?? null,

@@ -39,6 +39,17 @@ it("a paused invocation has no next attempt, as Restate leaves out what is NULL"
   ]);
 });
 
+it("the reason of an invocation is the message without the stack that repeats it", async () => {
+  const message = "[500 Internal] the table is gone\nin two lines";
+  const last_failure = `${message}\nTypeError: the table is gone\nin two lines\n    at save (store.ts:1:2)\n    at run`;
+  const row = { id: "inv_1", target: "a", status: "backing-off", modified_at: "2030-01-01" };
+  const query = async () => [{ ...row, last_failure }];
+
+  const { invocations } = await readTroubled({ query: query as unknown as RestateAdmin["query"] });
+
+  expect(invocations[0]?.reason).toBe("[500 Internal] the table is gone in two lines");
+});
+
 const deployment = (id: string, revision: number) => ({ id, services: [{ name: "a", revision }] });
 
 it("a deployment is superseded while another one has a higher revision of a service", () => {
