@@ -26,6 +26,7 @@ call() {
   # The token goes in by a pipe: arguments are for everyone on the machine to read.
   printf 'Authorization: Bearer %s\n' "$INGRESS_TOKEN" |
     curl -s -H @- -H 'Content-Type: application/json' -H "Idempotency-Key: $key-$1" \
+      -H "traceparent:${TRACEPARENT:-}" -H "tracestate:${TRACESTATE:-}" \
       --max-time "$3" -d "$2" -w '\n%{http_code}' \
       "$url/vedette.v1.SentinelRolloutService/${VEDETTE_FLEET:-singleton}/$1" || printf '\n000'
 }

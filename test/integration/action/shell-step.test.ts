@@ -64,6 +64,17 @@ describe.skipIf(!hasPrograms("curl", "jq"))("the shell step of examples/ci-pipel
     expect(calls[0]?.body).toEqual({ image });
   });
 
+  it.each([
+    ["the trace of its pipeline", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"],
+    ["no trace where there is none", undefined],
+  ])("passes on %s", async (_, traceparent) => {
+    const control = await startScriptedControl({ scenes: [{ state: "completed" }] });
+
+    await runStep(control.url, { ...patient, ...(traceparent && { TRACEPARENT: traceparent }) });
+
+    expect(control.callsOf("Rollout")[0]?.headers["traceparent"]).toBe(traceparent);
+  });
+
   it("ends with 1 and the reason when it is refused", async () => {
     const replies = { Rollout: [refuse(409, "a rollout is in progress")] };
     const control = await startScriptedControl({ scenes: working, replies });
