@@ -53,6 +53,18 @@ it("requests the rollout that its inputs describe, once", async () => {
   expect(bodies).toEqual([{ image, wave_percentages: [50, 100] }]);
 });
 
+it("passes on the trace of its pipeline, if that is one", async () => {
+  const control = await startScriptedControl({ scenes: completing });
+  const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+  await runStep(control.url, { TRACEPARENT: traceparent, TRACESTATE: "ci=1" });
+  await runStep(control.url, { TRACEPARENT: "none" });
+
+  const headers = control.callsOf("Rollout").map((call) => call.headers);
+  expect(headers[0]).toMatchObject({ traceparent, tracestate: "ci=1" });
+  expect(headers[1]).not.toHaveProperty("traceparent");
+});
+
 it("takes an image without the line break that a step before has printed after it", async () => {
   const control = await startScriptedControl({ scenes: completing });
 
