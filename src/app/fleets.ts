@@ -75,10 +75,7 @@ export function settingOf(fleet: string, path: string): string {
 }
 
 /** The channels that `rollout.channels` and `audit.channel` name although they are no rows: what is for them goes nowhere. */
-export function findUnknownChannels(
-  config: Settings & Pick<Config, "audit">,
-  rows: readonly { id: string }[],
-): Finding[] {
+export function findUnknownChannels(config: Config, rows: readonly { id: string }[]): Finding[] {
   const ofRollouts = fleetsOf(config).flatMap(({ name, rollout }) =>
     rollout.channels.map(({ channel }) => [settingOf(name, "rollout.channels"), channel] as const),
   );

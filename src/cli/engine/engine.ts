@@ -92,10 +92,8 @@ export async function drainVersion(
 /** At each of its addresses. Throws if the version is not known. */
 async function findVersion(revision: string, options: GlobalOptions): Promise<Version[]> {
   const found = (await readVersions(options)).filter((one) => one.revision === revision);
-  if (found.length > 0) return found;
-  throw new Error(
-    `Restate knows no version with the revision ${revision}: vedette upgrade status lists them`,
-  );
+  if (found.length === 0) throw new Error(`Restate knows no version with the revision ${revision}`);
+  return found;
 }
 
 /** Throws if the version is not known, or serves: then nothing drains. */

@@ -162,10 +162,8 @@ function translate(error: unknown): Error {
   if (reason === "missing") {
     return new TokenRefusal("missing_claim", `the token has no claim "${cleanText(claim, 100)}"`);
   }
-  if (claim === "aud") {
-    const { payload } = error as { payload: Claims };
-    return new TokenRefusal("wrong_audience", describeAudience(payload));
-  }
+  const { payload } = error as { payload?: Claims };
+  if (claim === "aud") return new TokenRefusal("wrong_audience", describeAudience(payload ?? {}));
   const known = claimRefusals[claim];
   const found =
     code === "ERR_JWT_CLAIM_VALIDATION_FAILED"

@@ -96,10 +96,8 @@ function isEqual(wanted: string | undefined, given: string | undefined): boolean
 }
 
 /** It has the token's audience, not those of the rows. */
-export function describeAudience({ aud }: Claims): string {
-  const given = cleanText([aud].flat().join(", "), 200);
-  return `the token is for ${given}: ask for one with the row's audience, by default control.public_url (input "audience" of the Action)`;
-}
+export const describeAudience = ({ aud }: Claims): string =>
+  `the token is for ${cleanText([aud].flat().join(", "), 200)}: ask for one with the row's audience, by default control.public_url (input "audience" of the Action)`;
 
 function hasAudience({ aud }: Claims, wanted: string): boolean {
   return [aud].flat().includes(wanted);
