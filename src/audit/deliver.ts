@@ -26,14 +26,21 @@ const leaseSeconds = 75;
 export function startDelivery(database: Database, parts: Parts): { stop: () => Promise<void> } {
   const { channel, log } = parts;
   let isPrepared = false;
+  let hasFailed = false;
   const work = async () => {
     if (!isPrepared) await prepare(database, channel);
     isPrepared = true;
-    return channel !== "" && (await deliverNext(database, parts)) > 0;
+    if (channel === "" || (await deliverNext(database, parts)) === 0) return false;
+    if (hasFailed) log.info({ channel }, "audit log sent again");
+    hasFailed = false;
+    return true;
   };
   return startLoop(work, {
     pauseMs: pollEveryMs,
-    onFailed: ({ message: detail }) => log.warn({ channel, detail }, "audit log not sent"),
+    onFailed: ({ message: detail }) => {
+      hasFailed = true;
+      log.warn({ channel, detail }, "audit log not sent");
+    },
   });
 }
 

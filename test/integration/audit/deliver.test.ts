@@ -3,7 +3,7 @@ import { beforeEach, expect, it } from "vitest";
 import { seal } from "#audit/chain.ts";
 import { deliverNext, startDelivery } from "#audit/deliver.ts";
 import { actorOf, recordAudit } from "#kernel/audit.ts";
-import { createLog } from "#kernel/log.ts";
+import { createLog, type Log } from "#kernel/log.ts";
 import { prepareDatabase } from "../../support/run/prepare-database.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
@@ -75,6 +75,21 @@ it("several processes send each row once, in order", async () => {
   await Promise.all(senders.map(({ stop }) => stop()));
 
   expect(requests.flatMap(({ cursors }) => cursors)).toEqual(cursorsTo(250));
+});
+
+it("the log says once that rows are not accepted, and once that they are again", async () => {
+  await write(1);
+  const { requests, parts } = receiver(503, 503, 200);
+  const lines: unknown[] = [];
+  const record = (_: object, line: string) => void lines.push(line);
+  const recorder = { warn: record, info: record } as unknown as Log;
+
+  const { stop } = startDelivery(database(), { ...parts, log: recorder });
+  await waitFor(() => lines.length >= 2, { withinMs: 30_000, what: "two lines" });
+  await stop();
+
+  expect(requests).toHaveLength(3);
+  expect(lines).toEqual(["audit log not sent", "audit log sent again"]);
 });
 
 it("a request has fewer rows when they are long", async () => {
