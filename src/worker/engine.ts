@@ -100,8 +100,13 @@ export async function readTroubled(admin: Pick<RestateAdmin, "query">) {
   return { invocations: rows.map(describeTroubled), total: all?.count ?? rows.length };
 }
 
-/** It begins with the message, which Restate has before it. */
-const stack = /\n\w*error: [\s\S]*?\n\s+at [\s\S]*$/i;
+/** A stack begins with the message, which Restate has before it. By lines: the words of others may be many. */
+function withoutStack(failure: string): string {
+  const lines = failure.split("\n");
+  const begin = lines.findIndex((line, i) => i > 0 && /^\w*error: /i.test(line));
+  const isStack = begin > 0 && lines.slice(begin + 1).some((line) => /^\s+at /.test(line));
+  return isStack ? lines.slice(0, begin).join("\n") : failure;
+}
 
 function describeTroubled(row: TroubledRow): Troubled {
   const { id, status, modified_at: since, retry_count: attempts, next_retry_at: next } = row;
@@ -112,7 +117,7 @@ function describeTroubled(row: TroubledRow): Troubled {
     since: toIso(Date.parse(since)),
     attempts: attempts ?? 0,
     next_attempt_at: next === undefined ? null : toIso(Date.parse(next)),
-    reason: cleanText(maskSecrets((row.last_failure ?? "").replace(stack, "")), longestReason),
+    reason: cleanText(maskSecrets(withoutStack(row.last_failure ?? "")), longestReason),
     advice: adviseOn({
       status,
       code: row.last_failure_error_code ?? null,
