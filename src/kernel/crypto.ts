@@ -8,6 +8,7 @@ import {
   type Decipheriv,
   generateKeyPairSync,
   randomBytes,
+  X509Certificate,
 } from "node:crypto";
 import bs58 from "bs58";
 import { z } from "zod";
@@ -86,4 +87,10 @@ export function publicIdentityOf(privateKey: string): string {
   // The last 32 bytes of an ed25519 key in SPKI form are the key itself (RFC 8410).
   const raw = key.export({ type: "spki", format: "der" }).subarray(-32);
   return `publickeyv1_${bs58.encode(raw)}`;
+}
+
+/** The certificates of a text in PEM; empty: there are none. Throws for one that cannot be read. */
+export function readCertificates(pem: string): X509Certificate[] {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  return blocks.map((block) => new X509Certificate(block));
 }

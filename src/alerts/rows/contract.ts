@@ -1,7 +1,7 @@
 /** Alert channels: where events of checks go, as the definitions have them. Secrets are `{{NAME}}` of one. */
-import { X509Certificate } from "node:crypto";
 import { z } from "zod";
 import { fillPlaceholders, findUrlFault, httpSchemes } from "#kernel/address.ts";
+import { readCertificates } from "#kernel/crypto.ts";
 import { refuseBy } from "#kernel/faults.ts";
 import { isClean } from "#kernel/text.ts";
 
@@ -108,11 +108,9 @@ const PagerDutyFields = {
   timeoutSeconds,
 };
 
-const certificate = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
-
 function areCertificates(pem: string): boolean {
   try {
-    return (pem.match(certificate) ?? []).map((one) => new X509Certificate(one)).length > 0;
+    return readCertificates(pem).length > 0;
   } catch {
     return false;
   }

@@ -1,10 +1,11 @@
 /** Opens the connection of a probe step by step, to measure the time of each step. */
-import { X509Certificate } from "node:crypto";
+import type { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { isIP, type Socket } from "node:net";
 import { getCACertificates, connect as openTls, type TLSSocket } from "node:tls";
 import type { buildConnector } from "undici";
 import { unlessAborted } from "#kernel/async.ts";
+import { readCertificates } from "#kernel/crypto.ts";
 import { type Attempt, type PhaseTimes, ProbeFault } from "./observe.ts";
 import { type StartTlsProtocol, startTls } from "./starttls.ts";
 
@@ -76,10 +77,7 @@ function systemRoots(): X509Certificate[] {
 }
 
 function readRoots(pems: readonly string[]): X509Certificate[] {
-  const blocks = pems.flatMap(
-    (pem) => pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [],
-  );
-  return blocks.map((block) => new X509Certificate(block)).filter(isRoot);
+  return pems.flatMap(readCertificates).filter(isRoot);
 }
 
 /** The name by which people know it, of a subject with one attribute on each line. */
