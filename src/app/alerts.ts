@@ -77,9 +77,11 @@ export function createAlerts(
     log,
     readActor,
   });
-  const ask = createAskWebhook({ ...terms, readChannels });
-  const sendRecords = createSendRecords({ ...terms, readChannels, ask });
-  return { ...created, askWebhook: ask, sendRecords };
+  return {
+    ...created,
+    askWebhook: createAskWebhook({ ...terms, readChannels }),
+    sendRecords: createSendRecords({ ...terms, readChannels }),
+  };
 }
 
 function readTopics(config: Config): Pick<ServiceParts, "webhookUrlOf" | "channelsOf"> {

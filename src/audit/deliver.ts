@@ -85,10 +85,17 @@ function cutToSize(rows: readonly SealedRow[]): SealedRow[] {
   return tooLong < 0 ? [...rows] : rows.slice(0, tooLong);
 }
 
-/** `id`: without a dot, the same for the same rows. */
+/** `id`: without a dot, the same for the same rows. A channel takes the body or the lines: only that is made. */
 function toBatch(id: string, rows: readonly SealedRow[]) {
-  const body = JSON.stringify({ id, type: "audit.rows", data: { rows } });
-  return { id, body, lines: rows.map(toLine) };
+  return {
+    id,
+    get body() {
+      return JSON.stringify({ id, type: "audit.rows", data: { rows } });
+    },
+    get lines() {
+      return rows.map(toLine);
+    },
+  };
 }
 
 /** The row as a line of syslog. */

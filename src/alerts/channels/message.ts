@@ -67,6 +67,11 @@ export type Delivery<Kind extends DirectChannel["kind"]> = Destination & {
   reach: Reach;
 };
 
+/** The limit of an attempt at the channel: its row's, else the usual one. In ms. */
+export function limitOf({ timeoutSeconds }: DirectChannel, usualMs: number): number {
+  return timeoutSeconds ? timeoutSeconds * 1_000 : usualMs;
+}
+
 /** May throw what the network throws. */
 export type Send<Kind extends DirectChannel["kind"]> = (
   delivery: Delivery<Kind>,

@@ -7,7 +7,7 @@ import { gradeNetworkError, type Outcome } from "#alerts/outcome.ts";
 import type { DirectChannel } from "#alerts/rows/contract.ts";
 import { createReach, type Reach } from "#kernel/reach.ts";
 import type { ReadSecret } from "#kernel/secrets.ts";
-import type { Send, SendToChannel } from "./message.ts";
+import { limitOf, type Send, type SendToChannel } from "./message.ts";
 import { sendToPagerDuty } from "./pagerduty.ts";
 import { type Destination, readDestination } from "./secrets.ts";
 import { sendToSlack } from "./slack.ts";
@@ -175,7 +175,7 @@ export function createSendToChannel(parts: Parts): SendToChannel {
     const key = destinationKey(channel, found);
     const turn = await pacer.take(key, { ...paces, slack }[channel.kind]);
     if ("afterMs" in turn) return { ...paced, afterMs: turn.afterMs };
-    const timeoutMs = channel.timeoutSeconds ? channel.timeoutSeconds * 1_000 : parts.timeoutMs;
+    const timeoutMs = limitOf(channel, parts.timeoutMs);
     try {
       const terms = { ...found, message, timeoutMs, nowMs: nowMs(), reach: reachOf(channel) };
       const outcome = await senders[channel.kind]({ ...terms, channel } as never);

@@ -18,9 +18,9 @@ import type { ChannelOf } from "#alerts/rows/contract.ts";
 import { unlessAborted } from "#kernel/async.ts";
 import { connectTo, type Reach } from "#kernel/reach.ts";
 import { toIso } from "#kernel/time.ts";
-import type { ChannelMessage, Send } from "./message.ts";
+import { type ChannelMessage, limitOf, type Send } from "./message.ts";
 import { channelFault, type Destination, readDestination } from "./secrets.ts";
-import { type QuestionParts, typeOf } from "./webhook.ts";
+import { askChannel, type QuestionParts, typeOf } from "./webhook.ts";
 import { headline, isFailure, oneLine, shorten } from "./words.ts";
 
 const facilities = { audit: 13, alert: 14 } as const;
@@ -102,19 +102,18 @@ export const sendToSyslog: Send<"syslog"> = ({ message, ...delivery }) =>
 
 type Answer = { status: number } | { error: string };
 type Records = { id: string; body: string; lines: readonly Line[] };
-type RecordParts = QuestionParts & { ask: (id: string, records: Records) => Promise<Answer> };
 
-/** Sends records to a channel: of the kind syslog as lines, of the kind webhook as the question that `ask` asks. */
-export function createSendRecords({ ask, readChannels, ...parts }: RecordParts) {
+/** Sends records to a channel: of the kind syslog as lines, of the kind webhook as a question. */
+export function createSendRecords({ readChannels, ...parts }: QuestionParts) {
   return async (id: string, records: Records): Promise<Answer> => {
     const channel = (await readChannels()).find((row) => row.id === id);
-    if (channel?.kind === "webhook") return ask(id, records);
+    if (channel?.kind === "webhook") return askChannel(records, { ...parts, channel });
     if (channel?.kind !== "syslog") {
       return { error: `there is no channel ${id} of the kind webhook or syslog` };
     }
     const found = readDestination(channel, parts.readSecret);
     if ("kind" in found) return { error: wordsOf(found) ?? found.kind };
-    const timeoutMs = channel.timeoutSeconds ? channel.timeoutSeconds * 1_000 : parts.timeoutMs;
+    const timeoutMs = limitOf(channel, parts.timeoutMs);
     const outcome = await sendLines(records.lines, { ...parts, ...found, channel, timeoutMs });
     if (outcome.kind === "accepted") return { status: 200 };
     return { error: wordsOf(outcome) ?? outcome.kind };
@@ -221,7 +220,7 @@ async function flush(socket: Socket, frames: string, signal: AbortSignal): Promi
   });
   socket.write(frames, async () => {
     await delay(settleMs);
-    // What has arrived while this thread was busy is seen first.
+    // An end that has arrived while this thread was busy is seen first.
     await setImmediate();
     isOver = true;
     socket.end();

@@ -9,7 +9,13 @@ import { withoutSecret } from "#kernel/body.ts";
 import type { Reach } from "#kernel/reach.ts";
 import type { ReadSecret } from "#kernel/secrets.ts";
 import { readRetryAfter, toIso } from "#kernel/time.ts";
-import type { AlertMessage, ChannelMessage, NoticeMessage, Send } from "./message.ts";
+import {
+  type AlertMessage,
+  type ChannelMessage,
+  limitOf,
+  type NoticeMessage,
+  type Send,
+} from "./message.ts";
 import { postJson } from "./post.ts";
 import { channelFault, type Destination, readDestination, tellingTexts } from "./secrets.ts";
 import { headline, shorten } from "./words.ts";
@@ -175,33 +181,34 @@ type Reply = { status: number; body: string } | { error: string };
 export function createAskWebhook({ readChannels, ...parts }: QuestionParts) {
   return async (id: string, question: Question): Promise<Reply> => {
     const channel = (await readChannels()).find((row) => row.id === id);
-    if (channel?.kind !== "webhook") {
-      return { error: `there is no channel ${id} of the kind webhook` };
-    }
-    const found = readDestination(channel, parts.readSecret);
-    if ("kind" in found) return { error: wordsOf(found) ?? found.kind };
-    const answer = await postQuestion(question, found, { ...parts, channel });
-    if ("error" in answer) return answer;
-    // It is stored and shown, and may repeat what was sent.
-    const telling = tellingTexts(channel, found, parts.readSecret);
-    return { ...answer, body: telling.reduce(withoutSecret, Buffer.from(answer.body)).toString() };
+    if (channel?.kind === "webhook") return askChannel(question, { ...parts, channel });
+    return { error: `there is no channel ${id} of the kind webhook` };
   };
+}
+
+type AskParts = Omit<QuestionParts, "readChannels"> & { channel: ChannelOf<"webhook"> };
+
+/** Asks the channel. The answer is without its secrets. */
+export async function askChannel(question: Question, parts: AskParts): Promise<Reply> {
+  const { channel, readSecret } = parts;
+  const found = readDestination(channel, readSecret);
+  if ("kind" in found) return { error: wordsOf(found) ?? found.kind };
+  const answer = await postQuestion(question, found, parts);
+  if ("error" in answer) return answer;
+  // It is stored and shown, and may repeat what was sent.
+  const telling = tellingTexts(channel, found, readSecret);
+  return { ...answer, body: telling.reduce(withoutSecret, Buffer.from(answer.body)).toString() };
 }
 
 async function postQuestion(
   { id, body }: Question,
   { address, secret }: Destination,
-  {
-    channel,
-    nowMs,
-    reach,
-    ...parts
-  }: Omit<QuestionParts, "readChannels"> & { channel: ChannelOf<"webhook"> },
+  { channel, nowMs, reach, ...parts }: AskParts,
 ): Promise<Reply> {
   const keys = secret === undefined ? [] : readKeys(secret);
   if (keys === undefined) return { error: "its secret is no key of Standard Webhooks" };
   const headers = signatureOf(body, { id, keys, nowMs: nowMs() });
-  const timeoutMs = channel.timeoutSeconds ? channel.timeoutSeconds * 1_000 : parts.timeoutMs;
+  const timeoutMs = limitOf(channel, parts.timeoutMs);
   try {
     return await postJson(address, { headers, body, timeoutMs, reach });
   } catch (error) {

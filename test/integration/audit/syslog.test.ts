@@ -49,7 +49,6 @@ function partsOf(row: Omit<ChannelOf<"syslog">, "id" | "kind">, secrets = {}) {
     timeoutMs: 5_000,
     nowMs: Date.now,
     reach: createReach(),
-    ask: () => Promise.reject(new Error("it is no webhook")),
   });
   return { channel: "logs", send, log };
 }

@@ -2,7 +2,6 @@
 import { once } from "node:events";
 import { flushCompileCache } from "node:module";
 import { createSendRecords } from "#alerts/channels/syslog.ts";
-import { createAskWebhook } from "#alerts/channels/webhook.ts";
 import type { DirectChannel } from "#alerts/rows/contract.ts";
 import { startDelivery } from "#audit/deliver.ts";
 import { openDatabase } from "#kernel/database.ts";
@@ -18,7 +17,7 @@ const parts = {
   readSecret: () => undefined,
   ...{ timeoutMs: 5_000, nowMs: Date.now, reach: createReach() },
 };
-const send = createSendRecords({ ...parts, ask: createAskWebhook(parts) });
+const send = createSendRecords(parts);
 const database = openDatabase(databaseUrl, log);
 await database.query("SELECT 1");
 process.stdout.write("ready\n");
