@@ -19,7 +19,7 @@ export type Journal = {
   body: Buffer;
 };
 
-/** What `createEndpointHandler` of `@restatedev/restate-sdk/fetch` returns. */
+/** A handler as `createEndpointHandler` of `@restatedev/restate-sdk/fetch` returns it. */
 export type Endpoint = (request: Request) => Promise<Response>;
 
 /** `at`: the journal's step from which the code departs; absent: it has no name, or the code fails by itself. */

@@ -35,7 +35,7 @@ import { type Exporter, headersOf, type Span, setExporter, type Trace } from "./
 /** Less than the 5 s of the specification: what waits is lost with the process. */
 const delayMs = 1_000;
 
-/** Of a delivery with its repetitions, as of the queue's: the package limits the time without a byte, and 4 MB. */
+/** The limit of a delivery with its repetitions, as of the queue's: the package limits the time without a byte, and 4 MB. */
 const deliverLimitMs = 30_000;
 
 /** Starts to export spans. Returns how it is stopped, which sends what waits. */

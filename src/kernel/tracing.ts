@@ -269,7 +269,7 @@ function attributesOf(address: string | URL, method: string): Attributes {
 const mostServers = 100;
 const servers = new Map<string, Attributes>();
 
-/** Of an address's begin, which has no path: a fleet of thousands is at one. */
+/** Returns what a span has of the server at an address without a path. Kept: a fleet of thousands is at one. */
 function serverOf(origin: string): Attributes {
   const known = servers.get(origin);
   if (known !== undefined) return known;

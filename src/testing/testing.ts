@@ -20,11 +20,11 @@ export type TestRestateOptions = {
   alwaysReplay?: boolean;
   /** Further settings of the server, as `RESTATE_…` variables. */
   environment?: Record<string, string>;
-  /** Of the ingress and the admin API, on 127.0.0.1. Absent: free ones. */
+  /** Where the ingress and the admin API listen on 127.0.0.1. Absent: free ports. */
   ports?: { ingress: number; admin: number };
   /** Returns the address at which Restate reaches the services, such as that of a proxy or recorder, from their own. */
   advertise?: (url: string) => string | Promise<string>;
-  /** Of what the services log, as JSON lines on stdout. Absent: nothing. */
+  /** The least level of what the services log, as JSON lines on stdout. Absent: nothing is logged. */
   logLevel?: "debug" | "info" | "warn" | "error";
 };
 

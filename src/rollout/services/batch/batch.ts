@@ -107,7 +107,7 @@ class BatchWork {
     // A rollback takes what the rollout has changed.
     const readOf = async (ids: readonly string[]) => {
       const pinned = await readPinned(ids, keyOf(run));
-      // What an earlier run has ordered is pinned, too: it may have been changed by hand since, and be ordered again.
+      // A sentinel that an earlier run has ordered is pinned, too: it may have been changed by hand since, and be ordered again.
       const ordered = pinned.length === 0 ? [] : await this.#findOrdered(pinned, run.run);
       return pinned.filter(({ id }) => !ordered.includes(id));
     };
@@ -192,7 +192,7 @@ class BatchWork {
     this.#isClosed = closed;
   }
 
-  /** What was killed, an attempt or a batch, may have ordered some of those that wait: the batch does not end without them. */
+  /** An attempt or a batch that was killed may have ordered some of those that wait: the batch does not end without them. */
   #knowsOrdered(): boolean {
     const waiting = this.#waiting;
     if (this.#isAsked || waiting.length === 0) return true;

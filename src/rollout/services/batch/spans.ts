@@ -15,7 +15,7 @@ export class BatchSpans {
   readonly #run: Omit<BatchRun, "targets">;
   /** The span of the batch; undefined: the rollout is not traced. */
   readonly trace: Trace | undefined;
-  /** Those of one image that have ended alike. */
+  /** The deploys of one image that have ended alike share a table. */
   readonly #tables = new Map<string, SpanTable>();
 
   constructor(ctx: Context, run: Omit<BatchRun, "targets">) {

@@ -57,7 +57,7 @@ async function listenTcp(serve: (socket: Socket) => void): Promise<number> {
   );
 }
 
-/** What it writes after a request, whatever that is. */
+/** Writes this text after a request, whatever that is, and ends. */
 const raw = (text: string) => (socket: Socket) => socket.once("data", () => socket.end(text));
 
 type HttpCase = {
