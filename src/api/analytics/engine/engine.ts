@@ -62,9 +62,10 @@ type EngineSettings = {
 /** "resting": the next row or query starts the embedded engine. */
 export type EngineState = "resting" | "starting" | "ready" | "away" | "absent";
 
-/** A row or query waits so long for a store that is starting. */
-const readyTimeoutMs = 5_000;
-/** A start takes a second of a processor. */
+/** A row or query waits so long for a remote store that does not answer yet. */
+const remoteTimeoutMs = 5_000;
+/** And so long for our own process, which takes a second of a processor, and more while its library is on disk only. */
+const startTimeoutMs = 15_000;
 const usualRestAfterMs = 5 * 60_000;
 const sentWithinMs = 1_000;
 const preparing = { firstMs: 200, longestMs: 10_000 };
@@ -180,9 +181,10 @@ export class Engine {
   async #awaitClient(signal = this.#closing.signal): Promise<EngineClient> {
     if (this.#client !== undefined) return this.#client;
     if (this.#state === "absent") throw engineError("absent");
+    const timeoutMs = this.#settings.url === "" ? startTimeoutMs : remoteTimeoutMs;
     const client = await Promise.race([
       this.#ready.promise,
-      delay(readyTimeoutMs, undefined, { signal, ref: false }).catch(() => undefined),
+      delay(timeoutMs, undefined, { signal, ref: false }).catch(() => undefined),
     ]);
     if (client !== undefined) return client;
     throw engineError(this.#state === ("absent" as EngineState) ? "absent" : "away");
