@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { runVedette } from "../../support/program/command.ts";
 import { type Program, startProgram } from "../../support/program/program.ts";
+import { waitFor } from "../../support/wait-for.ts";
 
 let program: Program;
 
@@ -14,11 +15,17 @@ afterAll(() => program?.dispose());
 const fleet = (...args: string[]) =>
   runVedette(["fleet", ...args], { VEDETTE_DATA_DIR: program.dataDir });
 
+/** Runs the job, which refuses while a run that its timer has started goes on. */
+async function compareOnce() {
+  const answer = await program.post("vedette.v1.CronService/fleet-drift/Run", {});
+  return answer.status === 409 ? undefined : answer;
+}
+
 it("the fleet is compared after a rollout, and held until it is released", async () => {
   await program.post("vedette.v1.SentinelRolloutService/singleton/Rollout", {
     image: "vedette/sentinel:v2",
   });
-  const { status } = await program.post("vedette.v1.CronService/fleet-drift/Run", {});
+  const { status } = await waitFor(compareOnce, { withinMs: 20_000, what: "the timer's run" });
 
   const drift = await fleet("drift");
   const held = await fleet("hold", "--reason", "an audit");
