@@ -69,6 +69,7 @@ const mayImport: Record<string, readonly string[]> = {
     "fleet/overview/contract.ts",
     "monitor/results/contract.ts",
     "rollout/contract.ts",
+    "worker/contract.ts",
   ],
   control: ["kernel/", contracts],
   client: [contracts],

@@ -27,7 +27,7 @@ import { createReadDrift, createRolloutServices } from "#rollout/services.ts";
 import { startAlertRoutes } from "#routing/incident/services.ts";
 import { createStatusReads } from "#status/service.ts";
 import { type EndpointSettings, serveOnKnownPort } from "#worker/endpoint.ts";
-import { createEngineService } from "#worker/engine.ts";
+import { createEngineService, readTroubled } from "#worker/engine.ts";
 import {
   advertisedUrlOf,
   awaitRegistered,
@@ -35,7 +35,7 @@ import {
   registerWorker,
 } from "#worker/register.ts";
 import { createReleaseService } from "#worker/release.ts";
-import { createRestateAdmin, resumePaused } from "#worker/restate-admin.ts";
+import { createRestateAdmin, type RestateAdmin, resumePaused } from "#worker/restate-admin.ts";
 import { createAlertSync } from "./alert-sync.ts";
 import { type Alerts, createAlerts } from "./alerts.ts";
 import type { Analytics } from "./analytics.ts";
@@ -197,7 +197,7 @@ export function createServices(base: Base, parts: ServiceParts): EndpointOptions
   const readActor = createReadActor(parts.actorKey);
   const endInvocations = (ids: readonly string[]) => admin.change("kill", ids);
   return [
-    ...createFleetServices(parts, readActor),
+    ...createFleetServices(parts, { admin, readActor }),
     results.reads,
     ...parts.definitions.createService(readActor, parts.monitor),
     ...parts.monitor.createServices(readActor),
@@ -228,7 +228,7 @@ export function createServices(base: Base, parts: ServiceParts): EndpointOptions
 
 function createFleetServices(
   { store, fleets, database, results }: ServiceParts,
-  readActor: ReadActor,
+  { admin, readActor }: { admin: RestateAdmin; readActor: ReadActor },
 ): EndpointOptions["services"] {
   return [
     createSentinelService({ fleets: byName(fleets, (one) => one), store }),
@@ -252,6 +252,7 @@ function createFleetServices(
       readFleet: createFleetOverview(database),
       readChecks: results.viewChecks,
       listEvents: createEventStore(database).list,
+      listTroubled: async () => (await readTroubled(admin)).invocations,
       nowMs: Date.now,
     }),
   ];

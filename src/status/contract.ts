@@ -5,12 +5,13 @@ import { AlertEventView } from "#alerts/contract.ts";
 import { FleetOverview } from "#fleet/overview/contract.ts";
 import { CheckView } from "#monitor/results/contract.ts";
 import { RolloutStatus } from "#rollout/contract.ts";
+import { Troubled } from "#worker/contract.ts";
 
 /** Milliseconds: a fleet is listed every minute, if nothing else is set; a list may take five. */
 export const oldListMs = 600_000;
 
 const Wrong = z.object({
-  about: z.enum(["sentinels", "alert", "rollout", "delivery", "fleet_list", "checks"]),
+  about: z.enum(["sentinels", "alert", "rollout", "delivery", "engine", "fleet_list", "checks"]),
   /** Absent: it is about no single fleet. */
   fleet: z.string().optional(),
   /** The id of an alert's check. */
@@ -31,6 +32,8 @@ export const StatusView = z.object({
   alerts: z.array(CheckView.omit({ strip: true })),
   /** Dead letters of the last 24 hours, and events whose last attempt failed; the newest 100 of each. */
   deliveries: z.array(AlertEventView),
+  /** Invocations that a pause or ten failed attempts keep from their end, the longest first. */
+  stuck: z.array(Troubled),
   /** Number of checks and heartbeats with each status. */
   checks: z.partialRecord(CheckView.shape.status, z.int()),
 });

@@ -3,6 +3,7 @@ import { type Context, implement } from "@restatedev/restate-sdk";
 import type { AlertEventList, AlertEventListRequest } from "#alerts/contract.ts";
 import { defaultFleet, fleetOption } from "#fleet/contract.ts";
 import type { FleetOverview, FleetSearch } from "#fleet/overview/contract.ts";
+import { inTime } from "#kernel/async.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
 import { databaseRead, readNow } from "#kernel/read-now.ts";
 import { asTerminalError, unkept } from "#kernel/restate.ts";
@@ -11,13 +12,14 @@ import { formatSpan, formatUtc, toIso } from "#kernel/time.ts";
 import { callerWords, stateWords, suspectWords } from "#kernel/words.ts";
 import type { CheckList } from "#monitor/results/contract.ts";
 import { isLeftBehind, type RolloutStatus } from "#rollout/contract.ts";
+import type { Troubled } from "#worker/contract.ts";
 import { oldListMs, type StatusView, statusReads, type Wrong } from "./contract.ts";
 
 type Fleet = StatusView["fleets"][number];
 
 /** Decides what of a status is wrong, in the order in which it hurts customers. Pure. */
 export function findWrong(status: Omit<StatusView, "wrong">): Wrong[] {
-  const { fleets, alerts, deliveries, checks, taken_at } = status;
+  const { fleets, alerts, deliveries, stuck, checks, taken_at } = status;
   const byChannel = Map.groupBy(deliveries, ({ channel }) => channel);
   return [
     ...fleets.flatMap(findDown),
@@ -25,6 +27,7 @@ export function findWrong(status: Omit<StatusView, "wrong">): Wrong[] {
     ...fleets.flatMap(findPaused),
     ...fleets.flatMap(findStillOrdered),
     ...[...byChannel].map(([channel, events]) => describeFailing(channel, events)),
+    ...describeStuck(stuck),
     ...fleets.flatMap((fleet) => findOldList(fleet, taken_at)),
     ...findSilent(checks.silent ?? 0),
   ];
@@ -82,6 +85,13 @@ function describeFailing(channel: string, [newest, ...others]: StatusView["deliv
   return { about: "delivery", text, next: "vedette alerts events" };
 }
 
+function describeStuck([longest, ...others]: readonly Troubled[]): Wrong[] {
+  if (longest === undefined) return [];
+  const words = others.length === 0 ? "1 invocation does" : `${others.length + 1} invocations do`;
+  const text = `${words} not progress: ${longest.target}${because(longest.reason || "it is paused")}`;
+  return [{ about: "engine", text, next: "vedette engine" }];
+}
+
 /** Then the health that is known of its sentinels is old, too: readers of `wrong` go by this. */
 function findOldList({ name, overview: { list, total } }: Fleet, now: string): Wrong[] {
   const { asked_at: at, problem } = list;
@@ -115,11 +125,17 @@ type Parts = {
   readFleet: (fleet: string, search: FleetSearch) => Promise<FleetOverview>;
   readChecks: () => Promise<CheckList>;
   listEvents: (request: AlertEventListRequest) => Promise<AlertEventList>;
+  listTroubled: () => Promise<readonly Troubled[]>;
   nowMs: () => number;
 };
 
 const limits = { limitMs: 10_000, problem: "the status cannot be read" };
 const status = databaseRead("read-status", limits);
+/** An admin API that cannot be asked hides nothing else. */
+const engineLimits = { limitMs: 2_000, otherwise: [] };
+
+/** Fewer attempts are a slow peer, or a deployment that is changing. */
+const isStuck = (one: Troubled) => one.status === "paused" || one.attempts >= 10;
 
 /** The page of the overview that has the sentinels that are down. */
 const ofDown = { search: "", health: "unhealthy", page: 1, limit: 20 } as const;
@@ -152,6 +168,7 @@ async function readStatus(parts: Parts, rollouts: readonly RolloutStatus[]): Pro
     fleets: await Promise.all(parts.fleets.map(read)),
     alerts: checks.flatMap(({ strip: _, ...check }) => (check.alert === null ? [] : check)),
     deliveries: await readFailing(parts, nowMs),
+    stuck: (await inTime(parts.listTroubled, engineLimits)).filter(isStuck),
     checks: countStatuses(checks),
   };
   return { ...view, wrong: findWrong(view) };

@@ -37,8 +37,8 @@ function aFleet({ name = "singleton", rollout = idle, overview: changes = {} }: 
 }
 
 function wrongOf(status: Partial<StatusView>) {
-  const calm = { taken_at: now, fleets: [aFleet()], alerts: [], deliveries: [], checks: { ok: 3 } };
-  return findWrong({ ...calm, ...status });
+  const nothing = { alerts: [], deliveries: [], stuck: [] };
+  return findWrong({ taken_at: now, fleets: [aFleet()], ...nothing, checks: { ok: 3 }, ...status });
 }
 
 const alert = {
@@ -157,6 +157,18 @@ it("failing deliveries are counted by channel, with the newest cause", () => {
 
   expect(wrongOf({ deliveries })).toMatchObject([
     { text: "2 deliveries to channel ops not accepted: answered 500" },
+  ]);
+});
+
+it("invocations that do not progress are counted, with the longest and its reason", () => {
+  const one = { target: "vedette.v1.CheckRun/verify-key/Run", reason: "answered 500" };
+  const stuck = [one, { ...one, target: "another" }] as StatusView["stuck"];
+
+  expect(wrongOf({ stuck })).toMatchObject([
+    {
+      text: "2 invocations do not progress: vedette.v1.CheckRun/verify-key/Run: answered 500",
+      next: "vedette engine",
+    },
   ]);
 });
 

@@ -38,6 +38,7 @@ const paths: Record<Wrong["about"], string> = {
   alert: "/checks",
   rollout: "/",
   delivery: "/checks",
+  engine: "/",
   fleet_list: "/fleet",
   checks: "/checks",
 };
