@@ -3,7 +3,7 @@ import path from "node:path";
 import type { EndpointOptions } from "@restatedev/restate-sdk";
 import { createEventStore } from "#alerts/store.ts";
 import { startSealing } from "#audit/chain.ts";
-import { startDelivery } from "#audit/deliver.ts";
+import { exposeUndelivered, startDelivery } from "#audit/deliver.ts";
 import type { Config } from "#config.ts";
 import { keepCron, startCron } from "#cron/internal.ts";
 import type { Credentials } from "#embedded/contract.ts";
@@ -114,6 +114,7 @@ export async function startWorker(base: Base, parts: WorkerParts): Promise<Worke
   await resumePaused(createRestateAdmin(adminUrl), log);
   const { channel } = config.audit;
   const deliveryOfAudit = { channel, send: alerts.sendRecords, log };
+  exposeUndelivered(parts.ownDatabase, base.registry);
   stops.add("audit delivery", startDelivery(parts.ownDatabase, deliveryOfAudit).stop);
   alerts.delivery.start();
   stops.add("alert delivery", alerts.delivery.stop);

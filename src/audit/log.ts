@@ -138,9 +138,11 @@ export async function* exportRows(
   let last = await findStart(database, since);
   while (!signal.aborted) {
     const rows = await readNext(database, last, follow ? onAway : undefined);
-    requireWhole(rows, last);
-    yield* rows;
-    last = rows.at(-1)?.cursor ?? last;
+    for (const row of rows) {
+      requireNext(row, last);
+      yield row;
+      last = row.cursor;
+    }
     if (rows.length === batch) continue;
     if (!follow) return;
     await pause(pollEveryMs, signal);
@@ -182,11 +184,9 @@ async function findStart(database: Database, since: number | Date | undefined): 
   return rows[0]?.first == null ? head.cursor : rows[0].first - 1;
 }
 
-/** `last`: the cursor before them; 0: they are the first ones that there are. */
-function requireWhole(rows: readonly SealedRow[], last: number): void {
-  const first = last > 0 ? last + 1 : (rows[0]?.cursor ?? 1);
-  const gap = rows.findIndex(({ cursor }, i) => cursor !== first + i);
-  if (gap >= 0) throw missing(first + gap);
+/** `last`: the cursor before the row; 0: it is the first one that there is. */
+function requireNext({ cursor }: SealedRow, last: number): void {
+  if (last > 0 && cursor !== last + 1) throw missing(last + 1);
 }
 
 function missing(cursor: number): Error {

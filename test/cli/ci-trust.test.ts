@@ -54,7 +54,7 @@ it("a row is added to the file, whose other lines stay", async () => {
   ]);
 });
 
-it("an added row is listed", async () => {
+it("an added row is listed, with the audience that it has by itself", async () => {
   writeFileSync(config, before);
   await add("github:acme/shop");
   printed = "";
@@ -62,6 +62,7 @@ it("an added row is listed", async () => {
   await listTrust({ config, json: false });
 
   expect(printed).toContain("github:acme/shop");
+  expect(printed).toContain(" https://vedette.example.com ");
   expect(printed).toContain("refs/heads/main");
 });
 

@@ -14,15 +14,19 @@ import { noSuch } from "#kernel/text.ts";
 type FileOptions = { config?: string; json: boolean };
 
 export async function listTrust({ config, json }: FileOptions): Promise<number> {
-  const { ci_trust: rows } = readConfig({ file: config, environment: process.env }).control;
+  const { control } = readConfig({ file: config, environment: process.env });
+  const { ci_trust: rows, public_url: publicUrl } = control;
   return printAnswer({ ci_trust: rows }, json, () => {
     if (rows.length === 0) return "No CI job is trusted. Add one: vedette ci trust add --help";
-    const table = createTable("name issuer repository workflow ref environment may".split(" "));
+    const table = createTable(
+      "name issuer audience repository workflow ref environment may".split(" "),
+    );
     for (const row of rows) {
-      const { name, issuer, repository_id = "", workflow = "", ref = "", environment = "" } = row;
+      const { name, issuer, audience = publicUrl, repository_id = "", workflow = "" } = row;
+      const { ref = "", environment = "" } = row;
       const claims = Object.entries(row.claims).map(([claim, value]) => `${claim}=${value}`);
       const where = [repository_id, ...claims].filter((part) => part !== "").join(" ");
-      table.push([name, issuer, where, workflow, ref, environment, row.roles.join(", ")]);
+      table.push([name, issuer, audience, where, workflow, ref, environment, row.roles.join(", ")]);
     }
     return String(table);
   });

@@ -1,7 +1,8 @@
 /** Rows of the audit log on their way to a channel: at least once, in order, by whichever process. */
+import { Registry } from "prom-client";
 import { beforeEach, expect, it } from "vitest";
 import { seal } from "#audit/chain.ts";
-import { deliverNext, startDelivery } from "#audit/deliver.ts";
+import { deliverNext, exposeUndelivered, startDelivery } from "#audit/deliver.ts";
 import { actorOf, recordAudit } from "#kernel/audit.ts";
 import { createLog, type Log } from "#kernel/log.ts";
 import { prepareDatabase } from "../../support/run/prepare-database.ts";
@@ -62,6 +63,23 @@ it("what a killed process has sent without an answer is sent again once its leas
 
   expect([while_, after]).toEqual([0, 2]);
   expect(requests).toEqual([{ id: "audit_1_2", cursors: [1, 2] }]);
+});
+
+it("rows that the channel has not accepted are counted at each scrape", async () => {
+  const registry = new Registry();
+  exposeUndelivered(database(), registry);
+  const { parts } = receiver(200);
+  await write(101);
+
+  const before = await registry.metrics();
+  await deliverNext(database(), parts);
+  const after = await registry.metrics();
+  await database().query("TRUNCATE audit_deliveries");
+  const without = await registry.metrics();
+
+  expect(before).toContain('vedette_audit_undelivered_rows{channel="siem"} 101');
+  expect(after).toContain('vedette_audit_undelivered_rows{channel="siem"} 1\n');
+  expect(without).not.toContain("siem");
 });
 
 it("several processes send each row once, in order", async () => {
