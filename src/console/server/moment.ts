@@ -34,6 +34,11 @@ export function withKnownFleet(status: RolloutStatus, members: readonly Member[]
   return { ...status, total: 0, total_waves: 0 };
 }
 
+/** The members to show: a status that was read before its fleet was frozen knows none of a wave. */
+export function membersAt(status: RolloutStatus, members: readonly Member[]): readonly Member[] {
+  return status.total > 0 ? members : members.filter(({ wave }) => wave === null);
+}
+
 /** True if history is at the step at which the rollout is. */
 export function isSameStep(live: RolloutStatus, recorded: RolloutStatus): boolean {
   // A rollback that is due is told as soon as it begins.

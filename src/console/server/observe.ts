@@ -11,6 +11,7 @@ import {
   hasEarlyWait,
   isSameStep,
   type Moment,
+  membersAt,
   type ReadMoment,
   statusAt,
   withKnownFleet,
@@ -110,7 +111,7 @@ function isBehind(live: RolloutStatus, { recorded, members }: Moment): boolean {
 function picture(live: RolloutStatus, moment: Moment, { isLate }: { isLate: boolean }) {
   const { recorded = { ...nothingRecorded, status: live } } = moment;
   const status = isLate ? live : withKnownFleet(statusAt(live, recorded.status), moment.members);
-  const fleet = toColumns(joinLive(moment.fleet, moment.members), status);
+  const fleet = toColumns(joinLive(moment.fleet, membersAt(status, moment.members)), status);
   const counts = countsOf(cellsOf(fleet), { total: status.total, waves: recorded.waves });
   const shown = isLate ? status : withoutEarlyWait(status, counts);
   return { recorded: { ...recorded, status: shown }, fleet, counts };

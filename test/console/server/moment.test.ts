@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { statusAt, withKnownFleet, withoutEarlyWait } from "#console/server/moment.ts";
+import { membersAt, statusAt, withKnownFleet, withoutEarlyWait } from "#console/server/moment.ts";
 import type { RolloutStatus } from "#rollout/contract.ts";
 
 const status = (part: Partial<RolloutStatus> = {}): RolloutStatus => ({
@@ -54,4 +54,12 @@ it("says that the fleet is not listed yet until history has its members", () => 
 
   expect(withKnownFleet(status(), [outside])).toMatchObject({ total: 0, total_waves: 0 });
   expect(withKnownFleet(status(), [outside, { ...outside, wave: 1 }])).toEqual(status());
+});
+
+it("shows no member of a wave beside a status that was read before the fleet was frozen", () => {
+  const outside = { id: "a", wave: null, outcome: "left_out", outcome_reason: null, failure: null };
+  const members = [outside, { ...outside, id: "b", wave: 1, outcome: null }];
+
+  expect(membersAt(status({ total: 0 }), members)).toEqual([outside]);
+  expect(membersAt(status(), members)).toEqual(members);
 });

@@ -22,10 +22,13 @@ const common = {
   environment: "production" as const,
   locations: [],
   frequencySeconds: 60,
-  degradedAboveMs: 400,
-  failedAboveMs: 500,
+  degradedAboveMs: 10_000,
+  failedAboveMs: 15_000,
   failedRunThreshold: 1,
 };
+
+/** For what never ends: an attempt takes a second at most. */
+const hasty = { degradedAboveMs: 400, failedAboveMs: 500 };
 
 async function listen(server: Server): Promise<number> {
   server.listen(0, "127.0.0.1");
@@ -45,10 +48,7 @@ const runCheck = createRunCheck({
 });
 
 describe("a check of TCP", () => {
-  const run = async (
-    serve: (socket: Socket) => void,
-    { send = null, expect = null }: Partial<CheckOf<"tcp">> = {},
-  ) => {
+  const run = async (serve: (socket: Socket) => void, changes: Partial<CheckOf<"tcp">> = {}) => {
     const sockets = new Set<Socket>();
     const port = await listen(
       createTcp((socket) => {
@@ -59,7 +59,8 @@ describe("a check of TCP", () => {
     onTestFinished(() => {
       for (const socket of sockets) socket.destroy();
     });
-    return runCheck({ ...common, kind: "tcp", host: "127.0.0.1", port, send, expect }, 0);
+    const check = { ...common, kind: "tcp", host: "127.0.0.1", port, send: null } as const;
+    return runCheck({ ...check, expect: null, ...changes }, 0);
   };
 
   it("is ok when it connects", async () => {
@@ -90,7 +91,9 @@ describe("a check of TCP", () => {
       'answered "22" before it was cut off, expected to contain "OK"',
     ],
   ])("fails when the server %s", async (_, serve, reason) => {
-    expect(await run(serve, { expect: "OK" })).toMatchObject({ grade: "failed", reason });
+    const result = await run(serve, { expect: "OK", ...hasty });
+
+    expect(result).toMatchObject({ grade: "failed", reason });
   });
 
   it("reads no more than 4 KB of an endless answer", async () => {
@@ -102,7 +105,7 @@ describe("a check of TCP", () => {
         socket.on("drain", write);
         write();
       },
-      { expect: "OK" },
+      { expect: "OK", ...hasty },
     );
 
     expect(result.reason).toMatch(/^answered "x{78}… in its first 4 KB, expected to contain "OK"$/);
@@ -119,7 +122,7 @@ describe("a check of TCP", () => {
     const closed = Promise.withResolvers<void>();
 
     await run((socket) => socket.on("close", () => closed.resolve()).resume(), {
-      expect: expected,
+      ...{ expect: expected, ...hasty },
     });
 
     await expect(closed.promise).resolves.toBeUndefined();
@@ -136,12 +139,10 @@ describe("a check of TCP", () => {
 });
 
 describe("a check of DNS", () => {
-  const run = async (
-    answer: () => DnsReply | null,
-    { type = "A", expect = [] }: Partial<CheckOf<"dns">> = {},
-  ) => {
+  const run = async (answer: () => DnsReply | null, changes: Partial<CheckOf<"dns">> = {}) => {
     const servers = [await startDnsServer(answer)];
-    return runCheck({ ...common, kind: "dns", domain: "example.com", type, servers, expect }, 0);
+    const check = { ...common, kind: "dns", domain: "example.com", type: "A", servers } as const;
+    return runCheck({ ...check, expect: [], ...changes }, 0);
   };
   const address = { type: 1, data: Buffer.from([192, 0, 2, 1]) };
 
@@ -173,7 +174,7 @@ describe("a check of DNS", () => {
     ["says garbage", { raw: Buffer.from("garbage") }, /^(?:no answer of a name server|the answer)/],
     ["never answers", null, /^no answer of a name server/],
   ])("fails when the server %s", async (_, reply, reason) => {
-    const result = await run(() => reply, { expect: ["192.0.2.9"] });
+    const result = await run(() => reply, { expect: ["192.0.2.9"], ...hasty });
 
     expect(result.grade).toBe("failed");
     expect(result.reason).toMatch(reason);
@@ -246,10 +247,11 @@ describe("a check of TLS", () => {
 });
 
 describe("a check with steps", () => {
+  const usual: Assertion[] = [{ source: "status", equals: 200 }];
   const run = async (
     answer: RequestListener,
     changes: object = {},
-    assertions: Assertion[] = [{ source: "status", equals: 200 }],
+    { assertions = usual, limits = {} } = {},
   ) => {
     const server = createHttp(answer);
     onTestFinished(() => server.closeAllConnections());
@@ -260,7 +262,7 @@ describe("a check with steps", () => {
       { ...step, path: `${url}/orders`, method: "POST" as const, assertions, extract: id },
       { ...step, name: "pay", path: `${url}/orders/{{order_id}}`, assertions, ...changes },
     ];
-    return runCheck({ ...common, kind: "steps", steps }, 0);
+    return runCheck({ ...common, kind: "steps", steps, ...limits }, 0);
   };
 
   it("uses what a step took in the address, a header and the body of the next", async () => {
@@ -296,7 +298,7 @@ describe("a check with steps", () => {
     const result = await run(
       (_, outgoing) => void outgoing.writeHead(500).end('{"data":{"id":"token-123456"}}'),
       {},
-      [{ source: "json", path: "data.id", equals: "x" }],
+      { assertions: [{ source: "json", path: "data.id", equals: "x" }] },
     );
 
     expect(result.reason).toBe('step 1: data.id is "***", expected "x"');
@@ -328,9 +330,10 @@ describe("a check with steps", () => {
   });
 
   it("has one limit over all steps", async () => {
-    const result = await run((_, outgoing) => {
-      setTimeout(() => outgoing.end('{"data":{"id":1}}'), 700);
-    });
+    const answer: RequestListener = (_, outgoing) =>
+      void setTimeout(() => outgoing.end('{"data":{"id":1}}'), 700);
+
+    const result = await run(answer, {}, { limits: hasty });
 
     expect(result.reason).toBe("step 2 (pay): no whole answer within 1 s");
     expect(result.durationMs).toBeLessThan(1_400);
