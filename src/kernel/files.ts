@@ -1,7 +1,7 @@
 /** Writes files as a whole, reads them if they are there, and reads secrets from files. */
 import {
-  chmodSync,
   closeSync,
+  fchmodSync,
   fsyncSync,
   openSync,
   readFileSync,
@@ -49,13 +49,17 @@ export async function replaceFile(
 ): Promise<boolean> {
   const { dir, name, ext } = path.parse(file);
   const draft = path.join(dir, `.${name}.${process.pid}${ext}`);
+  const { mode } = statSync(file);
+  const opened = openSync(draft, "wx", 0o600);
   try {
-    writeFileSync(draft, text, { flush: true, flag: "wx", mode: 0o600 });
+    writeFileSync(opened, text, { flush: true });
     if (!(await isRight(draft))) return false;
-    chmodSync(draft, statSync(file).mode);
+    // Not by its name, which in a folder of strangers may be a link by now.
+    fchmodSync(opened, mode);
     renameSync(draft, file);
     return true;
   } finally {
+    closeSync(opened);
     rmSync(draft, { force: true });
   }
 }

@@ -5,6 +5,8 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -12,7 +14,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { writeFileAtomically } from "#kernel/files.ts";
+import { replaceFile, writeFileAtomically } from "#kernel/files.ts";
 import { runVedette } from "../../support/program/command.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
@@ -65,4 +67,21 @@ it("a file is replaced, and neither a link in its place nor one in that of its d
   expect([readFileSync(file, "utf8"), readFileSync(theirs, "utf8")]).toEqual(["ours", "before"]);
   expect(lstatSync(file).isSymbolicLink()).toBe(false);
   expect(readdirSync(data)).toEqual(["saved.json"]);
+});
+
+it("a draft that becomes a link while it is checked lends no file of the user's its mode", async () => {
+  const { folder } = prepareFolder();
+  const ours = path.join(folder, "key.pem");
+  writeFileSync(ours, "of the user", { mode: 0o600 });
+  const file = path.join(folder, "vedette.config.ts");
+  writeFileSync(file, "before", { mode: 0o666 });
+  const exchange = async (draft: string) => {
+    rmSync(draft);
+    symlinkSync(ours, draft);
+    return true;
+  };
+
+  await replaceFile({ file, text: "after" }, exchange);
+
+  expect(statSync(ours)).toMatchObject({ mode: 0o100600 });
 });
