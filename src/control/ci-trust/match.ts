@@ -57,7 +57,7 @@ function testsOf({ row, facts, claims, publicUrl }: Compared): Test[] {
     ],
     [
       "pull_request",
-      `the token is of a pull or merge request (${shown(facts.event)}): whoever opens one would call here`,
+      `the token is, or may be, of a pull or merge request (${shown(facts.event)}): whoever opens one would call here`,
       !facts.isPullRequest,
     ],
     [

@@ -67,7 +67,9 @@ export const presets: Record<PresetName, Preset> = {
         environment: textOf(claims, "environment"),
         isPullRequest:
           /merge_request|pull_request/.test(event ?? "") ||
-          (ref ?? "").startsWith("refs/merge-requests/"),
+          (ref ?? "").startsWith("refs/merge-requests/") ||
+          // It has the ref and the project of its parent, which may be of a merge request: that is never protected.
+          (event === "parent_pipeline" && textOf(claims, "ref_protected") !== "true"),
         run: runOf({ repository, workflow, ref }, claims, ["pipeline_id", "sha", "user_login"]),
       };
     },

@@ -97,6 +97,18 @@ describe("a row for GitLab", () => {
       "wrong_workflow",
     ],
     ["no merge request", {}, { pipeline_source: "merge_request_event" }, "pull_request"],
+    [
+      "no child pipeline of what may be a merge request",
+      {},
+      { pipeline_source: "parent_pipeline", ref_protected: "false" },
+      "pull_request",
+    ],
+    [
+      "a child pipeline of a protected ref",
+      {},
+      { pipeline_source: "parent_pipeline", ref_protected: "true" },
+      "trusted",
+    ],
     ["no other project", {}, { project_id: "816" }, "wrong_repository"],
     [
       "a tag of an older server",
