@@ -48,7 +48,11 @@ function readNamed({ tokenFile }: TargetOptions, environment: Environment) {
 }
 
 /** Others may have made the folder that a command runs in, whose `.vedette` could lead anywhere, and to any file. */
-function requireOwnAddress(url: string, options: TargetOptions, environment: Environment): void {
+export function requireOwnAddress(
+  url: string,
+  options: TargetOptions,
+  environment: Environment,
+): void {
   const named = environment["VEDETTE_CONTROL_URL"] || environment["VEDETTE_DATA_DIR"];
   if (options.url ?? options.dataDir ?? named) return;
   const file = path.resolve(dataDirOf(options, environment), "endpoints.json");
@@ -60,7 +64,7 @@ function requireOwnAddress(url: string, options: TargetOptions, environment: Env
   const isRunning = running !== undefined && isOwn(running);
   if (isHere && isMine && isRunning && isServedByOwner(portOf(new URL(url)))) return;
   throw usageError(
-    `${file} leads to ${url}, which is not known to be a Vedette of yours that runs on this machine: to send it your token, name it by --url`,
+    `${file} leads to ${url}, which is not known to be a Vedette of yours that runs on this machine: to send it your token, or to sign in there, name it by --url`,
   );
 }
 

@@ -17,7 +17,7 @@ import {
   saveSession,
 } from "#cli/saved-session.ts";
 import { plain } from "#cli/table.ts";
-import { dataDirOf, findTarget, findUrl, tokenRefused } from "#cli/target.ts";
+import { dataDirOf, findTarget, findUrl, requireOwnAddress, tokenRefused } from "#cli/target.ts";
 import { makeSecret, type Secret } from "#cli/token.ts";
 import { ConsoleLink, consolePath, ticketMinutes } from "#console/contract.ts";
 import { DeviceAnswer, PollAnswer, type SessionAnswer, WhoAmI } from "#control/sign-in/contract.ts";
@@ -44,6 +44,8 @@ type LoginOptions = GlobalOptions & { device?: boolean; port?: number; browser: 
 
 export async function login(options: LoginOptions): Promise<number> {
   const url = findUrl(options, process.env);
+  // Whoever answers there gets the provider's code, which is as good as a token.
+  requireOwnAddress(url, options, process.env);
   // Before somebody signs in for nothing.
   prepareFile(url, process.env);
   const signedIn = await signIn(url, options);

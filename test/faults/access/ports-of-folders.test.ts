@@ -2,10 +2,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import path from "node:path";
-import { afterEach, expect, it } from "vitest";
+import { afterEach, expect, it, onTestFinished } from "vitest";
 import { findTarget } from "#cli/target.ts";
 import { identifyProcess } from "#kernel/process.ts";
+import { runVedette } from "../../support/program/command.ts";
 import { tempDir } from "../../support/temp-dir.ts";
 
 const before = process.cwd();
@@ -66,3 +69,25 @@ it("a named token is sent to a port on which the user's own program listens", as
 
   expect(findTarget({}, { INGRESS_TOKEN: "t" }).url).toBe(`http://127.0.0.1:${port}`);
 });
+
+it.each([["--device"], ["--no-browser"]])(
+  "a sign-in by %s is begun at no address that only the folder names",
+  async (way) => {
+    const asked: (string | undefined)[] = [];
+    const stranger = createServer(({ url }, response) => {
+      asked.push(url);
+      response.writeHead(500).end();
+    });
+    await once(stranger.listen(0, "127.0.0.1"), "listening");
+    onTestFinished(() => void stranger.close());
+    const folder = tempDir();
+    mkdirSync(path.join(folder, ".vedette"));
+    const control = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`;
+    writeFileSync(path.join(folder, ".vedette", "endpoints.json"), JSON.stringify({ control }));
+
+    const { code, stderr } = await runVedette(["login", way], { HOME: tempDir() }, folder);
+
+    expect([code, asked]).toEqual([1, []]);
+    expect(stderr).toContain("name it by --url");
+  },
+);
