@@ -75,6 +75,8 @@ CREATE TABLE rollouts (
   state            text NOT NULL,
   reason           text,
   started_by       text,
+  -- The starter's accounts, by which nobody approves their own; null: none is known.
+  accounts         text[],
   current_wave     integer NOT NULL DEFAULT 0,
   total_waves      integer NOT NULL DEFAULT 0,
   total            integer NOT NULL DEFAULT 0,

@@ -89,6 +89,9 @@ export const sharedActor = "ingress-token";
 /** Stands for an account at the identity provider that can no longer be determined. */
 export const unknownAccount = "unknown";
 
+/** Stands for the caller of a name, where only accounts are compared. */
+export const accountOfName = (name: string) => `row:name-${encodeURIComponent(name)}`;
+
 /** The name for callers on this machine, or beside Restate, that did not come through the gateway. */
 const unsignedActor = "local-caller";
 

@@ -20,6 +20,8 @@ export type FormerRollout = {
   policy: Policy;
   wavePercentages: number[];
   gates: readonly NamedGate[];
+  /** The accounts of who has started it, the name's too: they approve no wave of the convergence. */
+  starters: string[];
 };
 
 /** A request names so many sentinels at most; the next rollout takes the others. */
@@ -91,6 +93,9 @@ const inherited = [
   "max_unavailable",
 ] as const satisfies (keyof Policy)[];
 
+/** A request with the starters of the rollout that brought the image; absent: there was none. */
+export type Convergence = RolloutRequest & Partial<Pick<FormerRollout, "starters">>;
+
 /**
  * Returns the request of the convergence. `former`: the completed rollout of the image, whose gates it has as they
  * were then; absent: there was none, and it has those of `rows`, the definitions, that are default.
@@ -98,7 +103,7 @@ const inherited = [
 export function requestOf(
   { image, ids }: Plan,
   { former, rows }: { former: FormerRollout | undefined; rows: readonly GateRow[] },
-): RolloutRequest {
+): Convergence {
   // Nobody is asked at night to confirm what was confirmed before; and drifted sentinels are no measure of the image.
   const gates = (former?.gates ?? gatesOf({}, rows)).filter(
     ({ kind }) => kind !== "pause" && kind !== "compare",
@@ -107,13 +112,13 @@ export function requestOf(
   // Also if there are none: else it would have the default ones.
   const request = { image, only: { ids }, reason, gates };
   if (former === undefined) return request;
-  const { policy, wavePercentages } = former;
+  const { policy, wavePercentages, starters } = former;
   const rules = inherited.flatMap((name) => {
     const rule = policy[name];
     return rule === undefined ? [] : [[name, rule] as const];
   });
   return {
-    ...request,
+    ...{ ...request, starters },
     wave_percentages: wavePercentages,
     ...Object.fromEntries(rules),
   };

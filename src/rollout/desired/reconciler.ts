@@ -14,7 +14,6 @@ import { asTerminalError } from "#kernel/restate.ts";
 import type { Pin } from "#rollout/choice/contract.ts";
 import {
   type RolloutProblemCode,
-  type RolloutRequest,
   type RolloutStateName,
   rolloutServiceName,
 } from "#rollout/contract.ts";
@@ -24,7 +23,13 @@ import { reconciler, rolloutObject } from "#rollout/internal.ts";
 import type { Listed, RowStore } from "#rollout/row-store.ts";
 import { isUnderWay } from "#rollout/rules/transitions.ts";
 import { findByHand, findChanged, type HeldOnce, holdOf, recordHolds } from "./by-hand.ts";
-import { planConvergence, recordTries, requestOf, type TriesByImage } from "./converge.ts";
+import {
+  type Convergence,
+  planConvergence,
+  recordTries,
+  requestOf,
+  type TriesByImage,
+} from "./converge.ts";
 import type { NewestRollout } from "./drift.ts";
 import {
   composeDrift,
@@ -47,7 +52,7 @@ export const rolloutReconciler = iface.object("vedette.v1.RolloutReconciler", {
   /** Answers with what it found, in words. */
   check: iface.json<Record<string, never>, string>(),
   /** Starts a rollout, and answers once it has ended or was refused. */
-  converge: iface.shared.json<RolloutRequest, null>(),
+  converge: iface.shared.json<Convergence, null>(),
   /** Stores why the last rollout was refused. */
   recordRefusal: iface.json<Refusal, null>(),
 });
@@ -78,7 +83,7 @@ type Check = FoundDrift & {
   untold: Pin[];
   /** Why there is no hold for others; the next check tries again. */
   refusal: string | null;
-  request?: RolloutRequest;
+  request?: Convergence;
 };
 
 /** Eight regular lists, each a minute after the one before. */
@@ -241,7 +246,7 @@ async function announce(
 /** Calls the public handler in a signed name, as the gateway does: the rollout is one like any other. */
 async function converge(
   ctx: ObjectSharedContext,
-  request: RolloutRequest,
+  { starters: accounts, ...request }: Convergence,
   key: Uint8Array,
 ): Promise<null> {
   const body = JSON.stringify(request);
@@ -257,7 +262,7 @@ async function converge(
     parameter: Buffer.from(body),
     headers: {
       "content-type": "application/json",
-      ...signActor(reconciler, { target, body }, key),
+      ...signActor(reconciler, { target, body, accounts }, key),
     },
   });
   const refusal = await refusalOf(call);

@@ -1,6 +1,7 @@
 /** Compares a fleet with its desired images in Postgres, and stores and reads what differs. */
 import type pg from "pg";
 import type { DriftedSentinel, FleetDrift, OnDrift } from "#fleet/drift-contract.ts";
+import { accountOfName, unknownAccount } from "#kernel/actor.ts";
 import { type Database, inTransaction } from "#kernel/database.ts";
 import type { Pin } from "#rollout/choice/contract.ts";
 import { leaveOut } from "#rollout/choice/leave-out.ts";
@@ -124,11 +125,17 @@ function formersOf(rows: readonly RolloutRow[]): Comparison["formers"] {
   return new Map(
     completed
       .toReversed()
-      .map(({ image, policy, gates, wave_percentages: wavePercentages }) => [
+      .map(({ image, policy, gates, wave_percentages: wavePercentages, ...starter }) => [
         image,
-        { policy, wavePercentages, gates: gates ?? [] },
+        { policy, wavePercentages, gates: gates ?? [], starters: startersOf(starter) },
       ]),
   );
+}
+
+/** An account that is not known any more is nobody's. */
+function startersOf({ accounts, started_by: by }: RolloutRow): string[] {
+  const known = (accounts ?? []).filter((one: string) => one !== unknownAccount);
+  return by === null ? known : [...known, accountOfName(by)];
 }
 
 async function readMembers(transaction: pg.PoolClient, fleet: string): Promise<KnownMember[]> {
@@ -218,6 +225,7 @@ const selectRollouts = `
     SELECT *, row_number() OVER (PARTITION BY is_unattended ORDER BY started_at DESC, id DESC) AS place
     FROM (
       SELECT r.id, image, started_at, ended_at, outcome, policy, total, left_out, wave_percentages, gates,
+        accounts, started_by,
         started_by IS NOT DISTINCT FROM $2 AND NOT EXISTS (
           SELECT FROM rollout_messages AS m WHERE m.rollout_id = r.id AND m.actor <> $3
             AND m.event IN ('rollback started', 'cancelled')) AS is_unattended

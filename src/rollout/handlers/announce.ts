@@ -53,6 +53,7 @@ function save(
     ...(reason !== undefined && { reason }),
     shown,
     startedBy: head.startedBy,
+    ...(head.accounts !== undefined && { accounts: head.accounts }),
     ...(head.ciRun !== undefined && { ciRun: head.ciRun }),
     startedAt: head.startedAt,
     updatedAt: head.updatedAt,

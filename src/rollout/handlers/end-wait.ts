@@ -1,7 +1,13 @@
 /** Waits of a rollout: starts one, polls again, and ends it, by an operator or because windows have changed. */
 import { InvocationIdParser, type ObjectContext } from "@restatedev/restate-sdk";
 import { defaultFleet } from "#fleet/contract.ts";
-import { type Actor, nameOf, type ReadActor, unknownAccount } from "#kernel/actor.ts";
+import {
+  type Actor,
+  accountOfName,
+  nameOf,
+  type ReadActor,
+  unknownAccount,
+} from "#kernel/actor.ts";
 import { shortenImage } from "#kernel/image-reference.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { cleanText } from "#kernel/text.ts";
@@ -261,7 +267,9 @@ function requireApprover(actor: Actor, { startedBy, accounts: starters }: Rollou
       `nobody knows whether ${by} is ${startedBy}: Postgres did not answer when it was asked; ${next}`,
     );
   }
-  const isStarter = own.some((account) => account !== unknownAccount && theirs.includes(account));
+  const isStarter = [...own, accountOfName(by)].some(
+    (account) => account !== unknownAccount && theirs.includes(account),
+  );
   if (by !== startedBy && !isStarter) return by;
   const earlier = by === startedBy ? "" : `, as ${startedBy}`;
   throw notAnApprover(

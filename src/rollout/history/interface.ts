@@ -69,6 +69,7 @@ export type HistoryEntry = { told: TransitionMessage; toldAt: number; shown: His
   | "state"
   | "reason"
   | "startedBy"
+  | "accounts"
   | "ciRun"
   | "startedAt"
   | "updatedAt"

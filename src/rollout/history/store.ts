@@ -115,6 +115,7 @@ function rolloutRow(rolloutId: string, entry: HistoryEntry): unknown[] {
     entry.fleet ?? defaultFleet,
     entry.ciRun === undefined ? null : toStorableJson(entry.ciRun),
     entry.shown.approved === undefined ? null : toStorableJson(entry.shown.approved),
+    entry.accounts ?? null,
   ];
 }
 
@@ -157,8 +158,8 @@ const saveRollout = `
   INSERT INTO rollouts (id, image, requested_image, wave_percentages, state, reason, started_by,
     current_wave, total_waves, total, succeeded, failed, reverted, started_at, updated_at, ended_at,
     sequence, cause, outcome, waiting_for, waits_until, policy, waves, left_out, ci,
-    failed_before, gate, gates, fleet_size, fleet, ci_run, approved, wave_gates)
-  VALUES (${Array.from({ length: 32 }, (_, i) => `$${i + 1}`).join(", ")},
+    failed_before, gate, gates, fleet_size, fleet, ci_run, approved, accounts, wave_gates)
+  VALUES (${Array.from({ length: 33 }, (_, i) => `$${i + 1}`).join(", ")},
     CASE WHEN $27::jsonb IS NULL THEN '{}' ELSE jsonb_build_object($27::jsonb ->> 'wave', $27::jsonb) END)
   ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, reason = excluded.reason, current_wave = excluded.current_wave,

@@ -110,6 +110,7 @@ it("the request has the rules of the rollout that brought the image, and none of
       },
       [],
     ),
+    starters: ["row:name-ada"],
   };
 
   const request = requestOf(plan, { former: structuredClone(former) as never, rows });
@@ -122,11 +123,12 @@ it("the request has the rules of the rollout that brought the image, and none of
     soak_seconds: [1, 2],
     max_unavailable: "5%",
     gates: [former.gates[0]],
+    starters: ["row:name-ada"],
   });
 });
 
 it("the request has no gate if that rollout had none, whatever is default by now", () => {
-  const former = { policy: {}, wavePercentages: [100], gates: [] };
+  const former = { policy: {}, wavePercentages: [100], gates: [], starters: [] };
 
   expect(requestOf(plan, { former, rows }).gates).toEqual([]);
 });

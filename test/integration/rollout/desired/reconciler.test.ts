@@ -1,6 +1,7 @@
 /** Drift, holds and convergence on a real Restate and a real Postgres. */
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { FleetDrift, OnDrift } from "#fleet/drift-contract.ts";
+import type { HeadPolicy } from "#rollout/state.ts";
 import { modes } from "../../../support/replay.ts";
 import { failing } from "../../../support/rollout/memory-fleet.ts";
 import { type RolloutBench, startRolloutBench } from "../../../support/rollout/rollout-bench.ts";
@@ -11,12 +12,14 @@ import { waitFor } from "../../../support/wait-for.ts";
 let bench: RolloutBench;
 let onDrift: OnDrift;
 let off: string[];
+let policy: HeadPolicy;
 const events: string[] = [];
 const titles: string[] = [];
 
 beforeEach(async () => {
   onDrift = "report";
   off = [];
+  policy = {};
   events.length = 0;
   titles.length = 0;
   bench = await startRolloutBench({
@@ -24,6 +27,7 @@ beforeEach(async () => {
     alwaysReplay: modes.some(({ alwaysReplay }) => alwaysReplay),
     onDrift: () => onDrift,
     whyOff: () => off,
+    policy,
     chat: {
       send: async (_, message) => {
         if (message.kind === "notice") {
@@ -130,6 +134,27 @@ it("converging is a rollout of the drifted by the reconciler, and none of the he
   expect(bench.fleet.applied.map(({ id }) => id).toSorted()).toEqual(["s02", "s03"]);
   expect(await checkTwice()).toBe("0 drifted, 1 held");
   expect(bench.fleet.running().get("s04")).toBe(imageV1);
+});
+
+it("whoever has started the rollout of an image approves none that brings it to others", async () => {
+  policy.approvals = "after_first";
+  const pin = { id: "hold-1", ids: ["s02", "s03", "s04", "s05", "s06"], reason: "for now" };
+  await bench.post("vedette.v1.RolloutPins/Add", pin, "ada");
+  const ada = { actor: "ada", accounts: ["account-of-ada"] };
+  await bench.callAsPerson(ada, "Rollout", { image: imageV2, wave_percentages: [50, 100] });
+  await historyHas("ended_at IS NOT NULL");
+  await bench.post("vedette.v1.RolloutPins/Remove", { id: "hold-1", reason: "over" }, "ada");
+  onDrift = "converge";
+
+  await checkTwice();
+  await untilWaitingFor(bench, "approval");
+
+  const answers = [
+    await bench.callAs("ada", "Approve"),
+    await bench.callAsPerson({ ...ada, actor: "ada2" }, "Approve"),
+    await bench.callAsPerson({ actor: "ben", accounts: ["account-of-ben"] }, "Approve"),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([403, 403, 200]);
 });
 
 it("a sentinel that fails when it is brought back is not tried again at once", async () => {
