@@ -98,9 +98,18 @@ export function toMessageSpan({ destination, id, atMs, attributes, ...of }: Mess
 
 const traceparent = /^00-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
 
-/** A `tracestate`: at most 32 keys with their values, of which some may be missing. */
-const member = String.raw`(?:[a-z][a-z\d_*/-]{0,255}|[a-z\d][a-z\d_*/-]{0,240}@[a-z][a-z\d_*/-]{0,13})=[ -+\--<>-~]{0,255}[!-+\--<>-~]`;
-const state = new RegExp(`^(?:${member})?(?:[\t ]*,[\t ]*(?:${member})?){0,31}$`);
+/** A key with its value, or nothing: some may be missing. */
+const member =
+  /^[\t ]*(?:(?:[a-z][a-z\d_*/-]{0,255}|[a-z\d][a-z\d_*/-]{0,240}@[a-z][a-z\d_*/-]{0,13})=[ -+\--<>-~]{0,255}[!-+\--<>-~][\t ]*)?$/;
+const mostMembers = 32;
+
+/** By members: a pattern of them all would try every way to share the spaces between two commas. */
+function isState(text: string): boolean {
+  const members = text.length <= longestState ? text.split(",") : [];
+  return (
+    members.length > 0 && members.length <= mostMembers && members.every((one) => member.test(one))
+  );
+}
 
 type Headers = Readonly<Record<string, unknown>>;
 
@@ -108,8 +117,7 @@ type Headers = Readonly<Record<string, unknown>>;
 export function readTrace({ traceparent: parent, tracestate }: Headers): Trace | undefined {
   if (typeof parent !== "string" || !traceparent.test(parent)) return undefined;
   if (typeof tracestate !== "string" || tracestate === "") return parent;
-  const isValid = tracestate.length <= longestState && state.test(tracestate);
-  return isValid ? `${parent} ${tracestate}` : parent;
+  return isState(tracestate) ? `${parent} ${tracestate}` : parent;
 }
 
 /** The headers by which another system continues a trace. */

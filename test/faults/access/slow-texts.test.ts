@@ -34,6 +34,14 @@ const hostile: [string, string, RegExp | string][] = [
      console.log(normalizeSource("https://github.com/acme/gw" + ${slashes} + "x").length);`,
     "800027",
   ],
+  [
+    "the state of a trace of spaces and commas",
+    `import { readTrace } from "#kernel/tracing.ts";
+     const traceparent = "00-" + "a".repeat(32) + "-" + "b".repeat(16) + "-01";
+     const states = [" ,".repeat(250), " ,".repeat(31) + "=", "a=" + " ".repeat(509)];
+     console.log(states.map((tracestate) => readTrace({ traceparent, tracestate }).length).join());`,
+    "55,55,55",
+  ],
 ];
 
 it.each(hostile)("%s is judged in time", async (_what, script, outcome) => {
