@@ -10,13 +10,15 @@ case $url in
   https://* | http://127.0.0.1[:/]* | http://localhost[:/]*) ;;
   *) echo "$url: over http the token can be read on its way" >&2 ;;
 esac
+# Others' words must be no command of the CI that reads this log, such as ##vso[...] or ::set-output.
+plain='def plain: tostring | gsub("##+|::+"; " ");'
 # A token of the job counts once, for a session of an hour at most.
 if [ -z "${INGRESS_TOKEN:-}" ]; then
   : "${VEDETTE_ID_TOKEN:?set it, or INGRESS_TOKEN}"
   session=$(printf 'Authorization: Bearer %s\n' "$VEDETTE_ID_TOKEN" |
     curl -s -X POST -H @- --max-time 30 "$url/ci/session" || true)
   INGRESS_TOKEN=$(printf '%s' "$session" | jq -er '.token?' 2>/dev/null) || {
-    printf '%s' "$session" | jq -er '.detail // empty' >&2 2>/dev/null ||
+    printf '%s' "$session" | jq -er "$plain .detail // empty | plain" >&2 2>/dev/null ||
       echo "$url does not exchange the token of this job" >&2
     exit 1
   }
@@ -32,12 +34,12 @@ call() {
 }
 # Reads an answer and prints where the rollout is; fails when it is no such answer.
 show() {
-  jq -er 'select(.state) | (if .outcome == "rolled_back" then "rolled back" else .state end) + ": " +
+  jq -er "$plain"'select(.state) | (if .outcome == "rolled_back" then "rolled back" else .state end) + ": " +
     if .state == "completed" and .total == 0 and .reason then .reason
-    else "\(.succeeded) of \(.total) on the new image, \(.failed) failed" end' 2>/dev/null
+    else "\(.succeeded) of \(.total) on the new image, \(.failed) failed" end | plain' 2>/dev/null
 }
 refused() {
-  printf '%s' "$body" | jq -er '.detail // empty' >&2 2>/dev/null ||
+  printf '%s' "$body" | jq -er "$plain .detail // empty | plain" >&2 2>/dev/null ||
     echo "$url answered $status, and not as Vedette's control does" >&2
   exit 1
 }
@@ -70,15 +72,15 @@ to_end() {
 }
 
 to_end Rollout "$(jq -nc --arg image "$IMAGE" '{image: $image}')"
-printf '%s' "$body" | jq -r '.failed_sentinels[] | "\(.id): \(.reason)"'
+printf '%s' "$body" | jq -r "$plain"'.failed_sentinels[] | "\(.id): \(.reason)" | plain'
 case $(printf '%s' "$body" | jq -r .state) in
   completed) exit 0 ;;
   paused)
     [ "${ON_FAILURE:-none}" = rollback ] || exit 2
     # {"include_failed": true} puts the failed ones back, too.
     to_end RollbackAll '{}'
-    printf '%s' "$body" | jq -r '(.not_reverted[]? | "\(.id) still has the new image: \(.reason)"),
-      (.still_ordered[]? | "\(.id) failed and is still ordered to run the new image: \(.reason)")'
+    printf '%s' "$body" | jq -r "$plain"'(.not_reverted[]? | "\(.id) still has the new image: \(.reason)"),
+      (.still_ordered[]? | "\(.id) failed and is still ordered to run the new image: \(.reason)") | plain'
     exit 2
     ;;
   cancelled) exit 3 ;;

@@ -49,6 +49,22 @@ describe.skipIf(!hasPrograms("curl", "jq"))("the shell step of examples/ci-pipel
     expect(output).toContain("s|1: crash_loop: exit\ncode 1\n");
   });
 
+  it("prints no command of a CI that somebody's words have", async () => {
+    const words = "##vso[task.setvariable variable=PATH]x\n::set-output name=a::b";
+    const failed_sentinels = [{ id: "::add-mask::e", reason: words }];
+    const end = { state: "completed", total: 0, reason: words, failed_sentinels };
+    const control = await startScriptedControl({ scenes: [...working, end] });
+    const refused = await startScriptedControl({
+      scenes: working,
+      replies: { Rollout: [refuse(409, words)] },
+    });
+
+    const outputs = [(await runStep(control.url)).output, (await runStep(refused.url)).output];
+
+    expect(outputs.join()).toContain("[task.setvariable variable=PATH]x");
+    expect(outputs.join()).not.toMatch(/##|::/);
+  });
+
   it("uses one key for all attempts of a call", async () => {
     const control = await startScriptedControl({
       scenes: [...working, { state: "completed" }],
