@@ -232,17 +232,20 @@ export function writingsOf(secret: string): string[] {
   return [...new Set([secret, asJson, inAddress, ...others, ...long])];
 }
 
-/** Hides the secret, and its beginning where a quotation was cut with `…`. */
+/** Hides the secret, and its beginning where a quotation was cut with `…`. A text of many such cuts is read once. */
 function hideSecret(text: string, secret: string): string {
-  const parts = text.replaceAll(secret, "***").split("…");
-  return parts.map((part, i) => (i + 1 < parts.length ? hideEnd(part, secret) : part)).join("…");
-}
-
-function hideEnd(text: string, secret: string): string {
-  for (let length = secret.length - 1; length >= shortestPart; length -= 1) {
-    if (text.endsWith(secret.slice(0, length))) return `${text.slice(0, -length)}***`;
+  const whole = text.replaceAll(secret, "***");
+  const head = secret.slice(0, shortestPart);
+  let hidden = "";
+  let done = 0;
+  for (let at = whole.indexOf(head); at >= 0; at = whole.indexOf(head, Math.max(at + 1, done))) {
+    let end = at + head.length;
+    while (end - at < secret.length && whole[end] === secret[end - at]) end += 1;
+    if (head.length < shortestPart || whole[end] !== "…") continue;
+    hidden += `${whole.slice(done, at)}***`;
+    done = end;
   }
-  return text;
+  return hidden + whole.slice(done);
 }
 
 /** The shortest beginning of a secret to hide; fewer characters disclose nothing. */

@@ -42,6 +42,15 @@ const hostile: [string, string, RegExp | string][] = [
      console.log(states.map((tracestate) => readTrace({ traceparent, tracestate }).length).join());`,
     "55,55,55",
   ],
+  [
+    "a fleet's page that repeats its token before millions of ellipses",
+    `import { withoutSecret } from "#kernel/body.ts";
+     const token = "Zx9qR4tBn7".repeat(5);
+     const page = Buffer.from(token + "…".repeat(5_000_000) + token.slice(0, 9) + "…");
+     const read = withoutSecret(page, token).toString();
+     console.log(read.slice(0, 4), read.slice(-5), read.length);`,
+    "***… …***… 5000007",
+  ],
 ];
 
 it.each(hostile)("%s is judged in time", async (_what, script, outcome) => {
