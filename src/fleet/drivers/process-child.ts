@@ -163,7 +163,8 @@ async function ask(child: Child, method: "GET" | "POST", path: string) {
     method,
     headers: { authorization: `Bearer ${child.privateToken}` },
     headersTimeout: askTimeoutMs,
-    bodyTimeout: askTimeoutMs,
+    // Of the whole call.
+    signal: AbortSignal.timeout(2 * askTimeoutMs),
   });
   return { status: answer.statusCode, text: String(await readBody(answer.body, maxAnswerBytes)) };
 }

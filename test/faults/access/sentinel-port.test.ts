@@ -1,7 +1,14 @@
 /** The private port of a sentinel, for any other program of the machine. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { activateChild, probeChild, startChild } from "#fleet/drivers/process-child.ts";
+import {
+  activateChild,
+  probeChild,
+  readCountersOf,
+  startChild,
+} from "#fleet/drivers/process-child.ts";
 import { endProcess } from "#kernel/process.ts";
 import { freePort } from "../../support/free-port.ts";
 import { tempDir } from "../../support/temp-dir.ts";
@@ -55,4 +62,21 @@ it("a sentinel is asked and put into service by the driver that has started it",
 
   expect(probe).toEqual({ state: "healthy" });
   expect((await fetch(served)).status).toBe(200);
+});
+
+it("another program at the port of a sentinel that has ended does not hold up counters byte by byte", async () => {
+  const server = createServer((_request, answer) => {
+    const timer = setInterval(() => answer.write("x"), 500);
+    answer.once("close", () => clearInterval(timer));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const { port: healthPort } = server.address() as AddressInfo;
+  const serving = { pid: 1, startedAt: "", healthPort, privateToken: "t", keyMark: "" };
+  const startedMs = performance.now();
+
+  const counters = await readCountersOf([{ id: "gw", serving: serving as never }]);
+
+  expect(counters.size).toBe(0);
+  expect(performance.now() - startedMs).toBeLessThan(10_000);
 });
