@@ -3,6 +3,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createRenewCertificate } from "#api/tls/acme.ts";
+import { createConnect } from "#fleet/drivers/docker/connection.ts";
+import { createEngine } from "#fleet/drivers/docker/engine.ts";
+import { createPull } from "#fleet/drivers/docker/pull.ts";
 import { createHttpDriver } from "#fleet/drivers/http.ts";
 import { createCluster, listAll } from "#fleet/drivers/kubernetes/client.ts";
 import { PodPage } from "#fleet/drivers/kubernetes/schemas.ts";
@@ -174,6 +177,45 @@ it("a host's list of all containers may be larger than that of one", async () =>
   const driver = await startLargeHost();
 
   expect(await driver.list()).toHaveLength(3);
+});
+
+it("a host that has thousands of containers of one sentinel is asked for none of them", async () => {
+  const of = { Names: ["/gw"], Image: "", ImageID: "", State: "", Status: "", Labels: {} };
+  const containers = Array.from({ length: 10_000 }, (_, n) => ({ Id: `c${n}`, ...of }));
+  const { url, state } = await startScriptedEngine(({ path }, answer) =>
+    path.startsWith("/containers/json") ? answerJson(answer, 200, containers) : undefined,
+  );
+  const driver = createTestDriver({ hosts: [buildDockerHost({ url })] });
+  const order = { sentinelId: "one/gw", image: "r.io/a:1", deployId: "d" };
+
+  await expect(driver.observe(order)).rejects.toThrow("10000 containers named gw");
+
+  expect(state.requests).toBe(2);
+});
+
+it.each([
+  ["empty lines", "\n"],
+  ["numbers", "1\n"],
+  ["objects of nothing", "{}\n"],
+])("a pull whose progress are a megabyte of %s takes no time", async (_what, line) => {
+  const { url } = await startScriptedEngine(({ path }, answer) => {
+    if (!path.startsWith("/images/create")) return false;
+    answer.end(line.repeat(mib / line.length));
+    return true;
+  });
+  const engine = createEngine("one", createConnect({ url, ca: "", cert: "", key: "" }), url);
+  onTestFinished(() => engine.stop());
+  const pull = createPull(engine, { findCredential: () => undefined, limitMs: 60_000 });
+  let failure: unknown = "none yet";
+
+  const worked = await workedMs(
+    pull("r.io/a:1").then((found) => {
+      failure = found;
+    }),
+  );
+
+  expect(failure).toBe(undefined);
+  expect(worked).toBeLessThan(700);
 });
 
 /** A host of 600 containers, each of another image. */

@@ -28,6 +28,9 @@ export type ListedContainer = z.infer<typeof ContainerList>[number];
 /** Another process may rename them between the list and the looks at each. */
 const mostReads = 10;
 
+/** More than have a sentinel's name and those beside it: each is inspected. */
+const mostMembers = 50;
+
 /** Being removed, or left over from a removal that failed: its place is empty, so that the old one can come back. */
 function hasLeft(name: string, state: string): boolean {
   return ["removing", "dead"].includes(state) && readName(name).role === "current";
@@ -69,6 +72,9 @@ export function createContainers(engine: Engine, label: string) {
     ): Promise<{ family: Family; nowMs: number }> {
       for (let n = 0; n < mostReads; n++) {
         const { containers, nowMs } = await list({ name: [familyPattern(name)] }, { signal });
+        if (containers.length > mostMembers) {
+          throw new UnreachableError(`unreachable: ${containers.length} containers named ${name}`);
+        }
         const found = await Promise.all(containers.map(({ Id }) => inspect(Id, signal)));
         const isSame = containers.every(({ Name }, index) => found[index]?.[0]?.Name === Name);
         const left = found.flat().filter(({ Name, State }) => !hasLeft(Name, State.Status));

@@ -92,16 +92,27 @@ async function pull(
 
 const maxLine = 4_096;
 
+/** Lines that may tell an error, and do not, take time; an engine has hardly any. */
+const mostRead = 1_000;
+const mayTell = /^\s*[^\s{]|"(?:error|errorDetail|message)"\s*:/;
+
 /** An engine may answer 200 and tell the error in a line of its progress; the image is there only at the body's end. */
 async function readFailure(body: Readable): Promise<string | undefined> {
   let words: string | undefined;
+  let left = mostRead;
+  const read = (line: string) => {
+    if (words !== undefined || left === 0 || !mayTell.test(line)) return;
+    left -= 1;
+    words = failureIn(line);
+  };
   let rest = "";
   for await (const chunk of body.setEncoding("utf8")) {
     const lines = `${rest}${chunk}`.split("\n");
     rest = (lines.pop() ?? "").slice(0, maxLine);
-    for (const line of lines) words ??= failureIn(line.slice(0, maxLine));
+    for (const line of lines) read(line.slice(0, maxLine));
   }
-  return words ?? failureIn(rest);
+  read(rest);
+  return words;
 }
 
 function failureIn(line: string): string | undefined {
