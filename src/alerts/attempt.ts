@@ -1,11 +1,18 @@
 /** One attempt to deliver an event: a request with a time limit, and what its answer means. */
 import type { FindChannel, SendToChannel } from "#alerts/channels/message.ts";
+import { withoutSecret } from "#kernel/body.ts";
 import { Agent } from "#kernel/http.ts";
 import { postJson } from "./channels/post.ts";
 import { toMessage } from "./channels/to-message.ts";
 import { type Environment, topics } from "./contract.ts";
 import type { NoticeOrder, Order } from "./order.ts";
-import { gradeAnswer, gradeNetworkError, maskOutcome, type Outcome } from "./outcome.ts";
+import {
+  type Answer,
+  gradeAnswer,
+  gradeNetworkError,
+  maskOutcome,
+  type Outcome,
+} from "./outcome.ts";
 import { type LinkTo, renderEvent } from "./payload.ts";
 import type { Source, SourceOf } from "./source.ts";
 
@@ -79,7 +86,7 @@ function createPostToSource({ sourceOf, linkTo, timeoutMs }: AttemptParts) {
         timeoutMs,
         reach: { agent },
       })
-        .then((answer) => gradeAnswer(answer, Date.now()))
+        .then((answer) => gradeAnswer(withoutToken(answer, secret), Date.now()))
         .catch(gradeNetworkError);
     const outcome = await post(token);
     if (!("isTokenRefused" in outcome)) return outcome;
@@ -87,6 +94,11 @@ function createPostToSource({ sourceOf, linkTo, timeoutMs }: AttemptParts) {
     const newToken = readToken(source);
     return newToken === undefined || newToken === token ? outcome : post(newToken);
   };
+}
+
+/** Its codes and ids may be the token, which a proxy repeats. */
+function withoutToken({ body, ...answer }: Answer, token: string): Answer {
+  return { ...answer, body: withoutSecret(Buffer.from(body), token).toString() };
 }
 
 function readToken(source: Source): string | undefined {

@@ -121,7 +121,8 @@ function describeRefusal(status: number, body: unknown): string {
     return source?.field === undefined ? message : `${source.field}: ${message}`;
   });
   const why = advice[status] ?? cleanWords(faults.join("; "), 500);
-  const request = data?.request_id === undefined ? "" : `request ${data.request_id}`;
+  const request =
+    data?.request_id === undefined ? "" : `request ${cleanWords(data.request_id, 100)}`;
   const details = [why, request].filter((text) => text !== "").join(", ");
   return `the incident service answered ${status}${details === "" ? "" : ` (${details})`}`;
 }

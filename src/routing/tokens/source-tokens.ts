@@ -2,8 +2,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { backoffMs } from "#kernel/async.ts";
-import { parseJson, readBody } from "#kernel/body.ts";
+import { parseJson, readBody, withoutSecret } from "#kernel/body.ts";
 import { errors, request } from "#kernel/http.ts";
+import { cleanWords } from "#kernel/log.ts";
 import { listOf } from "#kernel/setting.ts";
 import { readRetryAfter } from "#kernel/time.ts";
 
@@ -148,7 +149,9 @@ async function send({
     const retryAfter = [answer.headers["retry-after"]].flat()[0];
     const bytes = await readBody(answer.body, longestAnswerBytes);
     if (bytes === undefined) throw new errors.ResponseExceededMaxSizeError();
-    return { status: answer.statusCode, retryAfter, body: parseJson(bytes) };
+    const token = headers["authorization"]?.replace("Bearer ", "") ?? "";
+    const read = parseJson(withoutSecret(bytes, token));
+    return { status: answer.statusCode, retryAfter, body: read };
   } catch (cause) {
     const { code, name } = cause as NodeJS.ErrnoException;
     throw new IncidentServiceError(
@@ -160,10 +163,10 @@ async function send({
 
 const Envelope = z.object({ request_id: z.string().max(200) });
 
-/** Makes an error that quotes only the request id of the body: the rest may repeat the token that was sent. */
+/** Makes an error that quotes only the request id of the body. */
 function refusal({ status, body }: Answer, what: string): IncidentServiceError {
   const { data } = Envelope.safeParse(body);
-  const request = data === undefined ? "" : `, request ${data.request_id}`;
+  const request = data === undefined ? "" : `, request ${cleanWords(data.request_id, 200)}`;
   const advice: Record<number, string> = {
     401: `${what} is not valid`,
     403: `${what} may not do this`,

@@ -2,7 +2,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
+import { createAttempt } from "#alerts/attempt.ts";
 import { createAskWebhook } from "#alerts/channels/webhook.ts";
+import type { RoutedOrder } from "#alerts/order.ts";
 import { createAsk } from "#ci/commit/api.ts";
 import { createHttpDriver } from "#fleet/drivers/http.ts";
 import { createReach } from "#kernel/reach.ts";
@@ -11,6 +13,8 @@ import { createQueryPrometheus } from "#rollout/gates/query-prometheus.ts";
 import { gradeWebhookAnswer } from "#rollout/gates/webhook.ts";
 import { connectRunning } from "#routing/alertmanager/running.ts";
 import { callOnce, createSend } from "#routing/incident/transport.ts";
+import { createSourceTokens } from "#routing/tokens/source-tokens.ts";
+import { buildOrder, noLinks } from "../../support/alerts/alert-builders.ts";
 
 const secret = "green egret dives 82";
 
@@ -54,6 +58,38 @@ it("other secrets in a refusal of the incident service are masked", async () => 
   const reply = await callOnce(createSend({ url, apiKey: secret }), { method: "GET", path: "/" });
 
   expect(reply).toMatchObject({ reason: "the incident service answered 400 (of ***)" });
+});
+
+it("an id of a request has neither the key nor what a terminal acts on", async () => {
+  const { url } = await serve((told) => ({
+    status: 400,
+    body: { request_id: `\u001b[2J\u202e${told.slice(7)}` },
+  }));
+  const source = { kind: "http" as const, id: "01S", title: "a" };
+  const tokens = createSourceTokens({ url, apiKey: secret, attempts: 1 });
+
+  const reply = await callOnce(createSend({ url, apiKey: secret }), { method: "GET", path: "/" });
+
+  expect(reply).toMatchObject({ reason: "the incident service answered 400 (request  ***)" });
+  await expect(tokens.read(source)).rejects.toThrow("request  ***)");
+});
+
+it("an alert's delivery whose answer has the token as its codes is recorded without it", async () => {
+  const token = "greenegret-dives-82";
+  const { url } = await serve((told) => {
+    const code = told.slice(7);
+    return { status: 400, body: { type: code, request_id: code, errors: [{ code }] } };
+  });
+  const deliver = createAttempt({
+    sourceOf: () => ({ url, kind: "http", readToken: () => token }),
+    ...{ linkTo: noLinks, timeoutMs: 5_000, webhookUrlOf: () => "" },
+    findChannel: async () => undefined,
+    send: async () => ({ kind: "accepted" }),
+  });
+
+  const outcome = await deliver(buildOrder() as RoutedOrder);
+
+  expect(outcome).toEqual({ kind: "refused", cause: "status 400" });
 });
 
 it("a route of the incident service that has the key is read without it", async () => {
