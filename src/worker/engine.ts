@@ -1,6 +1,6 @@
 /** `Engine`: the versions that Restate knows, invocations that do not progress, and the safe ways to move them. */
 import { implement } from "@restatedev/restate-sdk";
-import { maskSecrets } from "#kernel/log.ts";
+import { cleanWords } from "#kernel/log.ts";
 import { ProblemError } from "#kernel/problem.ts";
 import { readNow } from "#kernel/read-now.ts";
 import { asTerminalError, unkept } from "#kernel/restate.ts";
@@ -117,7 +117,7 @@ function describeTroubled(row: TroubledRow): Troubled {
     since: toIso(Date.parse(since)),
     attempts: attempts ?? 0,
     next_attempt_at: next === undefined ? null : toIso(Date.parse(next)),
-    reason: cleanText(maskSecrets(withoutStack(row.last_failure ?? "")), longestReason),
+    reason: cleanWords(withoutStack(row.last_failure ?? ""), longestReason),
     advice: adviseOn({
       status,
       code: row.last_failure_error_code ?? null,

@@ -50,6 +50,17 @@ it("the reason of an invocation is the message without the stack that repeats it
   expect(invocations[0]?.reason).toBe("[500 Internal] the table is gone in two lines");
 });
 
+it("a failure of many megabytes is read by its beginning, in time", async () => {
+  const row = { id: "inv_1", target: "a", status: "backing-off", modified_at: "2030-01-01" };
+  const query = async () => [{ ...row, last_failure: "token=a ".repeat(2_000_000) }];
+  const { user } = process.threadCpuUsage();
+
+  const { invocations } = await readTroubled({ query: query as unknown as RestateAdmin["query"] });
+
+  expect(invocations[0]?.reason).toMatch(/^token=\*\*\* /);
+  expect(process.threadCpuUsage().user - user).toBeLessThan(1_000_000);
+});
+
 const deployment = (id: string, revision: number) => ({ id, services: [{ name: "a", revision }] });
 
 it("a deployment is superseded while another one has a higher revision of a service", () => {
