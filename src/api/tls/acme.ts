@@ -4,7 +4,7 @@ import { type FastifyInstance, type FastifyReply, fastify } from "fastify";
 import pLimit from "p-limit";
 import { createTimeLimit } from "#api/http/time-limit.ts";
 import { onceAtATime } from "#kernel/async.ts";
-import type { Log } from "#kernel/log.ts";
+import { cleanWords, type Log } from "#kernel/log.ts";
 import { invariant, ProblemError } from "#kernel/problem.ts";
 import { limitPipelines } from "#kernel/server.ts";
 import type { Certificate, CertificateStore } from "./certificate-store.ts";
@@ -125,7 +125,7 @@ function toFailure(error: Error & { code?: string }, directoryUrl: string): Erro
   }
   // An error of Postgres, or of a connection.
   if (error.code !== undefined) return error;
-  const detail = error.message;
+  const detail = cleanWords(error.message, 500);
   return new ProblemError({ status: 502, code: "not_renewed", detail }, { cause: error });
 }
 

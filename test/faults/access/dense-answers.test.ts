@@ -273,6 +273,41 @@ it("a certificate authority's answer without end is cut off", async () => {
   expect(sent).toBeLessThan(32 * mib);
 });
 
+it("what a certificate authority refuses with is told in a few clean words", async () => {
+  const { url, state } = await serveAuthority(`\u001b[2J${"no ".repeat(300_000)}`);
+  const store = { read: async () => undefined, readAccount: async () => undefined };
+  const renew = createRenewCertificate({
+    ...{ names: ["a.test"], directoryUrl: `${url}/`, email: "", clock: Date.now },
+    store: { ...store, writeAccount: async () => {} } as never,
+  });
+
+  const refusal = await renew().catch((error: Error) => error.message);
+
+  expect(state.posted).toBe(1);
+  expect(refusal).toMatch(/^no no /);
+  expect(String(refusal)).toHaveLength(500);
+});
+
+/** Has no account for anybody, and says why. */
+async function serveAuthority(detail: string) {
+  const state = { posted: 0 };
+  const server = createServer((request, answer) => {
+    const at = `http://${request.headers.host}/`;
+    const names = ["newNonce", "newAccount", "newOrder", "revokeCert", "keyChange"];
+    const directory = Object.fromEntries(names.map((name) => [name, `${at}${name}`]));
+    answer.setHeader("replay-nonce", "n1");
+    if (request.method !== "POST") return void answerJson(answer, 200, directory);
+    state.posted += 1;
+    answerJson(answer, 403, { detail });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, state };
+}
+
 it("a pod with a hundred thousand wrong conditions is refused at the first", async () => {
   const metadata = { name: "a", namespace: "b", uid: "c", resourceVersion: "1" };
   const conditions = Array.from({ length: 100_000 }, () => ({}));
