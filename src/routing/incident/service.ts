@@ -1,6 +1,7 @@
 /** The calls of a sync to the incident service, without retries. */
 import { z } from "zod";
 import { listOf } from "#kernel/setting.ts";
+import { isClean } from "#kernel/text.ts";
 import { Content } from "#routing/incident/contract.ts";
 import { toContent } from "./content.ts";
 import type { Attempt } from "./steps.ts";
@@ -75,8 +76,11 @@ export function readWritten(body: unknown): FoundRoute | undefined {
 }
 
 const RouteAnswer = z.object({ alert_route: Content });
-/** Part of a path: `.` and `..` would lead to another one. */
-const Id = z.string().regex(/^(?!\.{1,2}$)[^/\\]+$/);
+/** Part of a path: `.` and `..` would lead to another one. People are told it, in chat and mails too. */
+const Id = z
+  .string()
+  .regex(/^(?!\.{1,2}$)[^/\\]+$/)
+  .refine((id) => isClean(id, 100));
 const RouteHead = z.object({ id: Id, version: z.coerce.number().int() });
 
 function toFound(detail: Content): FoundRoute {

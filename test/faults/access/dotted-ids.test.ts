@@ -59,7 +59,7 @@ it.each(["..", "."])(
   },
 );
 
-it.each(["..", ".", "a/b", "a\\b"])(
+it.each(["..", ".", "a/b", "a\\b", "a\u001b[2J", "a\u202eb", "a".repeat(101)])(
   "a list with a route that calls itself %s is refused",
   async (id) => {
     const { url } = await serve({ alert_routes: [{ id, name: "Ours" }] });
