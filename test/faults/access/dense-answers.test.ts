@@ -193,6 +193,24 @@ it("a host that has thousands of containers of one sentinel is asked for none of
   expect(state.requests).toBe(2);
 });
 
+it("a host that is slow to say how a replacement stands is asked once, however often it is listed", async () => {
+  const one = { Id: "c1", Image: "r.io/a:1", ImageID: "sha256:i1", Status: "Up", Labels: {} };
+  const containers = [{ ...one, State: "running", Names: ["/gw.prev"] }];
+  let asked = 0;
+  const { url } = await startScriptedEngine(({ path }, answer) => {
+    if (!path.startsWith("/containers/json")) return false;
+    if (!path.includes('"name"')) return answerJson(answer, 200, containers);
+    asked += 1;
+    return true;
+  });
+  const driver = createTestDriver({ hosts: [buildDockerHost({ url })] });
+
+  for (let count = 0; count < 5; count += 1) await driver.list();
+  await new Promise((resolve) => setTimeout(resolve, 300));
+
+  expect(asked).toBe(1);
+});
+
 it.each([
   ["empty lines", "\n"],
   ["numbers", "1\n"],

@@ -65,6 +65,7 @@ export class DockerHost {
   readonly #asked = new AskedOrders();
   readonly #pull;
   readonly #replacements;
+  #isResuming = false;
 
   constructor(parts: HostParts) {
     const { engine, label, limits, findCredential, log } = parts;
@@ -77,7 +78,7 @@ export class DockerHost {
   /** Goes on with replacements that nobody may ask about any more, too: their processes have ended. */
   async list(signal?: AbortSignal): Promise<ListedSentinel[]> {
     const families = groupListed(await this.#containers.list(signal));
-    void this.#resume(families);
+    if (!this.#isResuming) void this.#resume(families);
     const images = createImages(this.#containers, signal);
     const listed = await Promise.all(
       [...families].map(([name, members]) =>
@@ -188,13 +189,16 @@ export class DockerHost {
     return readContainerLog(this.#parts.engine, container, call);
   }
 
+  /** One at a time: a host that is slow to answer is listed again meanwhile. */
   async #resume(families: ReturnType<typeof groupListed>): Promise<void> {
+    this.#isResuming = true;
     for (const [name, { next, previous, failing }] of families) {
       if ((next ?? previous ?? failing) === undefined) continue;
       await this.#resumeOne(name).catch(({ message: reason }: Error) => {
         this.#parts.log.warn({ sentinel: name, reason }, "replacement not gone on with");
       });
     }
+    this.#isResuming = false;
   }
 
   async #resumeOne(name: string): Promise<void> {
