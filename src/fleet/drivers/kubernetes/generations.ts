@@ -22,11 +22,10 @@ export function splitPods(
 ): Generations {
   const own = ownedBy(metadata.uid, replicaSets);
   const newest = newestOf(own, (set) => Number(set.metadata.annotations[revision] ?? 0));
-  const podsOf = (sets: readonly ReplicaSet[]) =>
-    sets.flatMap((set) => ownedBy(set.metadata.uid, pods));
+  const others = own.filter((set) => set !== newest).map((set) => set.metadata.uid);
   return {
-    present: newest === undefined ? [] : podsOf([newest]),
-    earlier: podsOf(own.filter((set) => set !== newest)),
+    present: newest === undefined ? [] : ownedBy(newest.metadata.uid, pods),
+    earlier: ownedByAny(new Set(others), pods),
   };
 }
 
@@ -60,8 +59,12 @@ export function imageMadeOf(
 }
 
 export function ownedBy<Item extends Owned>(uid: string, items: readonly Item[]): Item[] {
+  return ownedByAny(new Set([uid]), items);
+}
+
+function ownedByAny<Item extends Owned>(uids: ReadonlySet<string>, items: readonly Item[]): Item[] {
   return items.filter(({ metadata }) =>
-    metadata.ownerReferences.some((owner) => owner.controller === true && owner.uid === uid),
+    metadata.ownerReferences.some((owner) => owner.controller === true && uids.has(owner.uid)),
   );
 }
 

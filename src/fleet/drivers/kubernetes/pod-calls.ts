@@ -17,6 +17,9 @@ import {
   type Workload,
 } from "./schemas.ts";
 
+/** A set keeps ten unless told otherwise. Each pod's is looked for among them. */
+const mostRevisions = 1_000;
+
 export type MadePods = { pods: readonly Pod[]; revisions: readonly Revision[] };
 
 export function createPodCalls(cluster: Pick<Cluster, "call" | "lists" | "readEnd">) {
@@ -35,7 +38,8 @@ export function createPodCalls(cluster: Pick<Cluster, "call" | "lists" | "readEn
     const path = `${appsOf(workload)}/controllerrevisions`;
     const query = queryOf(workload);
     const all = await listAll(cluster, { path, query, page: RevisionPage, signal });
-    return ownedBy(workload.metadata.uid, all);
+    const own = ownedBy(workload.metadata.uid, all);
+    return own.toSorted((a, b) => b.revision - a.revision).slice(0, mostRevisions);
   };
 
   return {

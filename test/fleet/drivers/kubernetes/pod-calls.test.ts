@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { chooseLog, readPodLog, selectorOf } from "#fleet/drivers/kubernetes/pod-calls.ts";
-import { Pod } from "#fleet/drivers/kubernetes/schemas.ts";
+import {
+  chooseLog,
+  createPodCalls,
+  readPodLog,
+  selectorOf,
+} from "#fleet/drivers/kubernetes/pod-calls.ts";
+import { Pod, Workload } from "#fleet/drivers/kubernetes/schemas.ts";
 
 it("selectorOf writes a selector as a query has it", () => {
   const selector = selectorOf({
@@ -14,6 +19,29 @@ it("selectorOf writes a selector as a query has it", () => {
   });
 
   expect(selector).toBe("app=gw,tier=,zone in (a,b),zone notin (c),live,!old");
+});
+
+it("the newest revisions of a set are read, however many a cluster lists", async () => {
+  const metadata = { name: "gw", namespace: "edge", uid: "set", resourceVersion: "1" };
+  const ownerReferences = [{ uid: "set", controller: true }];
+  const pageFrom = (first: number) => ({
+    metadata: { continue: first < 2_000 ? String(first + 1_000) : "" },
+    items: Array.from({ length: 1_000 }, (_, n) => ({
+      ...{ metadata: { ...metadata, ownerReferences }, revision: first + n },
+    })),
+  });
+  const call = async ({ path }: { path: string }) => {
+    const first = Number(new URLSearchParams(path.split("?")[1]).get("continue"));
+    const none = { metadata: {}, items: [] };
+    return { status: 200, body: path.includes("/pods") ? none : pageFrom(first) };
+  };
+  const calls = createPodCalls({ call, lists: new Set(), readEnd: undefined as never });
+  const spec = { selector: {}, template: { spec: { containers: [] } } };
+
+  const { revisions } = await calls.madePods(Workload.parse({ metadata, spec }));
+
+  expect(revisions).toHaveLength(1_000);
+  expect(revisions[0]?.revision).toBe(2_999);
 });
 
 const ended = (exitCode: number) => ({ terminated: { exitCode } });
