@@ -1,5 +1,6 @@
 /** The calls of a sync to the incident service, without retries. */
 import { z } from "zod";
+import { isShallow } from "#kernel/documents.ts";
 import { listOf } from "#kernel/setting.ts";
 import { isClean } from "#kernel/text.ts";
 import { Content } from "#routing/incident/contract.ts";
@@ -75,7 +76,8 @@ export function readWritten(body: unknown): FoundRoute | undefined {
   return data === undefined ? undefined : toFound(data.alert_route);
 }
 
-const RouteAnswer = z.object({ alert_route: Content });
+/** A deep one takes seconds to compare: each of its lists is sorted by its whole text. */
+const RouteAnswer = z.object({ alert_route: Content.refine((route) => isShallow(route)) });
 /** Part of a path: `.` and `..` would lead to another one. People are told it, in chat and mails too. */
 const Id = z
   .string()

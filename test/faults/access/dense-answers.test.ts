@@ -11,6 +11,8 @@ import { createCluster, listAll } from "#fleet/drivers/kubernetes/client.ts";
 import { PodPage } from "#fleet/drivers/kubernetes/schemas.ts";
 import { parseJson } from "#kernel/body.ts";
 import { createRunnerClient } from "#monitor/locations/runner.ts";
+import { createReader } from "#routing/incident/service.ts";
+import { createSend } from "#routing/incident/transport.ts";
 import { buildDockerHost, createTestDriver } from "../../support/docker/fleet.ts";
 import { answerJson, startScriptedEngine } from "../../support/docker/scripted-engine.ts";
 
@@ -325,6 +327,18 @@ async function serveAuthority(detail: string) {
   });
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, state };
 }
+
+it.each([
+  [200, "failed"],
+  [20, "done"],
+])("a route of a long text in %d lists: %s", async (levels, kind) => {
+  const text = `${"[".repeat(levels)}"${"a".repeat(mib)}"${"]".repeat(levels)}`;
+  const { url } = await serve(`{"alert_route":{"id":"01A","version":1,"x":${text}}}`);
+
+  const read = await createReader(createSend({ url, apiKey: "key" })).readRoute("01A");
+
+  expect(read.kind).toBe(kind);
+});
 
 it("a pod with a hundred thousand wrong conditions is refused at the first", async () => {
   const metadata = { name: "a", namespace: "b", uid: "c", resourceVersion: "1" };
