@@ -3,9 +3,13 @@ import type { ReasonCode } from "#fleet/contract.ts";
 
 type PullFault = { code: ReasonCode; isPermanent: boolean };
 
+/** Of words without end the patterns would read the rest again at each place that fits. */
+export const mostGraded = 4_096;
+
 /** `isPermanent`: no repetition can help. undefined: the words say nothing that is known. */
 export function classifyPull(words: string): PullFault | undefined {
-  const found = faults.find(([sign]) => sign.test(words));
+  const beginning = words.slice(0, mostGraded);
+  const found = faults.find(([sign]) => sign.test(beginning));
   return found && { code: found[1], isPermanent: found[2] };
 }
 

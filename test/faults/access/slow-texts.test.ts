@@ -43,6 +43,19 @@ const hostile: [string, string, RegExp | string][] = [
     "55,55,55",
   ],
   [
+    "why a container was not started, of a megabyte of one word,",
+    `import { startFailure } from "#fleet/drivers/docker/judge.ts";
+     console.log(startFailure("network ".repeat(130_000)).length);`,
+    "213",
+  ],
+  [
+    "why an image was not pulled, of a megabyte of one word,",
+    `import { classifyPull } from "#fleet/drivers/pull-failure.ts";
+     const code = (words) => classifyPull(words)?.code ?? "unknown";
+     console.log(code("oauth token".repeat(180_000) + " 401 "), code("oauth token: 401 denied"));`,
+    "image_auth image_auth",
+  ],
+  [
     "a fleet's page that repeats its token before millions of ellipses",
     `import { withoutSecret } from "#kernel/body.ts";
      const token = "Zx9qR4tBn7".repeat(5);

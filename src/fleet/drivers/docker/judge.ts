@@ -1,5 +1,6 @@
 /** Grades a container by the answers of its engine. Pure. */
 import type { ReasonCode } from "#fleet/contract.ts";
+import { mostGraded } from "#fleet/drivers/pull-failure.ts";
 import { cleanWords } from "#kernel/log.ts";
 import { readyWithinLabel } from "./family.ts";
 import type { ContainerInfo } from "./schemas.ts";
@@ -41,7 +42,8 @@ function gradeCreated({ Error: error, ExitCode: code }: ContainerInfo["State"]):
 }
 
 /** The reason of a start that the engine has refused, by its words. */
-export function startFailure(words: string): string {
+export function startFailure(given: string): string {
+  const words = given.slice(0, mostGraded);
   const code: ReasonCode = /port is already allocated|address already in use/i.test(words)
     ? "port_conflict"
     : /network .*not found|no such (network|volume|device)|mount/i.test(words)
