@@ -235,13 +235,14 @@ export function writingsOf(secret: string): string[] {
 /** Hides the secret, and its beginning where a quotation was cut with `…`. A text of many such cuts is read once. */
 function hideSecret(text: string, secret: string): string {
   const whole = text.replaceAll(secret, "***");
+  if (secret.length < shortestPart) return whole;
   const head = secret.slice(0, shortestPart);
   let hidden = "";
   let done = 0;
   for (let at = whole.indexOf(head); at >= 0; at = whole.indexOf(head, Math.max(at + 1, done))) {
     let end = at + head.length;
     while (end - at < secret.length && whole[end] === secret[end - at]) end += 1;
-    if (head.length < shortestPart || whole[end] !== "…") continue;
+    if (whole[end] !== "…") continue;
     hidden += `${whole.slice(done, at)}***`;
     done = end;
   }
