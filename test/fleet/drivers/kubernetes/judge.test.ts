@@ -63,6 +63,13 @@ describe("gradeWorkload", () => {
     expect(judge({ workload: buildWorkload(of) })).toEqual({ status: "ready" });
   });
 
+  it("is ready with more pods than a call may have arguments", () => {
+    const ready = buildPod({ ready: true, state: { running: {} } });
+    const pods = new Array<Pod>(200_000).fill(ready);
+
+    expect(judge({ pods, stableMs: 1, nowMs: 1 })).toEqual({ status: "ready" });
+  });
+
   function zero() {
     return { replicas: undefined, updatedReplicas: undefined, availableReplicas: undefined };
   }
