@@ -7,6 +7,9 @@ export type Survey = { directory: Directory; routes: FoundRoute[] };
 
 type Read<T> = Exclude<Attempt<T>, { kind: "later" }>;
 
+/** The limit of all routes together, as JSON: each is a few KB, and becomes a part of a journal. */
+const mostChars = 64 * 1024 * 1024;
+
 /** `known`: ids of routes that the list may not show yet. */
 export async function readRoutes(
   reader: Reader,
@@ -16,11 +19,15 @@ export async function readRoutes(
   const list = await retryStep(tools, "list-routes", reader.listRoutes);
   if (list.kind === "failed") return list;
   const routes: FoundRoute[] = [];
+  let chars = 0;
   for (const id of new Set([...list.value.map((listed) => listed.id), ...known])) {
     const route = await retryStep(tools, "read-route", () => reader.readRoute(id));
     if (route.kind === "failed") return route;
     // null: deleted since the list was read.
-    if (route.value !== null) routes.push(route.value);
+    if (route.value === null) continue;
+    chars += JSON.stringify(route.value.detail).length;
+    if (chars > mostChars) return { kind: "failed", reason: "the alert routes exceed 64 MiB" };
+    routes.push(route.value);
   }
   return { kind: "done", value: routes };
 }

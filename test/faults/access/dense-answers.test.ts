@@ -12,6 +12,8 @@ import { PodPage } from "#fleet/drivers/kubernetes/schemas.ts";
 import { parseJson } from "#kernel/body.ts";
 import { createRunnerClient } from "#monitor/locations/runner.ts";
 import { createReader } from "#routing/incident/service.ts";
+import { plainSteps, retryLimits } from "#routing/incident/steps.ts";
+import { readRoutes } from "#routing/incident/survey.ts";
 import { createSend } from "#routing/incident/transport.ts";
 import { buildDockerHost, createTestDriver } from "../../support/docker/fleet.ts";
 import { answerJson, startScriptedEngine } from "../../support/docker/scripted-engine.ts";
@@ -327,6 +329,26 @@ async function serveAuthority(detail: string) {
   });
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, state };
 }
+
+it("alert routes of ten megabytes each are read up to a limit of all together", async () => {
+  let asked = 0;
+  const { url } = await serve(() => {
+    asked += 1;
+    if (asked > 1) return `{"alert_route":{"id":"r${asked - 1}","version":1,"x":"${large}"}}`;
+    const listed = Array.from({ length: 100 }, (_, n) => ({ id: `r${n + 1}`, name: "a" }));
+    return JSON.stringify({ alert_routes: listed });
+  });
+  const large = "a".repeat(9 * mib);
+  const reader = createReader(createSend({ url, apiKey: "key" }));
+
+  const read = await readRoutes(reader, {
+    steps: plainSteps,
+    retryLimits: retryLimits.terminal,
+  });
+
+  expect(read).toEqual({ kind: "failed", reason: "the alert routes exceed 64 MiB" });
+  expect(asked).toBe(9);
+});
 
 it.each([
   [200, "failed"],
