@@ -102,8 +102,6 @@ CREATE TABLE rollouts (
   fleet            text NOT NULL DEFAULT 'singleton',
   -- The last readings of the gates before the newest of its waves that had some; null: none had.
   gate             jsonb,
-  -- How many sentinels have failed, also after a rollback has put them back.
-  failed_before    integer NOT NULL DEFAULT 0,
   -- The gates as they were asked for, and how many sentinels the fleet had; null: none, or not known.
   gates            jsonb,
   fleet_size       integer,

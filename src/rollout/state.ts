@@ -163,8 +163,6 @@ export type RolloutHead = {
   failed: number;
   reverted: number;
   revertedByLastRollback: number;
-  /** The number of failed sentinels when the first rollback began. */
-  failedBefore?: number;
   /** The number of reverted sentinels when the last rollback began; absent: there was none. */
   revertedBefore?: number;
   /** The part of each batch in the counts above and in those of its wave, by batch number. */

@@ -91,7 +91,6 @@ function shownOf(head: RolloutHead): HistoryEntry["shown"] & { reason?: string }
       ended_at: endedAt,
     })),
     leftOut: head.leftOut ?? 0,
-    failedBefore: Math.max(0, (head.failedBefore ?? 0) - head.failed),
     ...(gate !== undefined && { gate }),
     ...(head.gates !== undefined && { gates: head.gates }),
     ...(head.fleetSize !== undefined && { fleetSize: head.fleetSize }),

@@ -179,7 +179,6 @@ export async function enterRollback(
     drain: drainOf(before),
     revertedByLastRollback: 0,
     revertedBefore: before.reverted,
-    failedBefore: before.failedBefore ?? before.failed,
     notReverted: [],
     includeFailed,
     rolledBackFrom: before.state === "paused" ? "paused" : "cancelled",

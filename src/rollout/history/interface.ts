@@ -48,7 +48,6 @@ type HistoryView = {
   policy: Policy;
   waves: Omit<RecordedWave, "wave">[];
   leftOut: number;
-  failedBefore: number;
   /** Absent: none is closed now; the last one stays. */
   gate?: GateStatus;
   /** As they were asked for; absent: none were. */

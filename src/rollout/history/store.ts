@@ -129,7 +129,6 @@ function shownRow(shown: HistoryEntry["shown"]): unknown[] {
     JSON.stringify(shown.waves),
     shown.leftOut,
     shown.ci === undefined ? null : JSON.stringify(shown.ci),
-    shown.failedBefore,
     shown.gate === undefined ? null : toStorableJson(shown.gate),
     shown.gates === undefined ? null : toStorableJson(shown.gates),
     shown.fleetSize ?? null,
@@ -158,16 +157,16 @@ const saveRollout = `
   INSERT INTO rollouts (id, image, requested_image, wave_percentages, state, reason, started_by,
     current_wave, total_waves, total, succeeded, failed, reverted, started_at, updated_at, ended_at,
     sequence, cause, outcome, waiting_for, waits_until, policy, waves, left_out, ci,
-    failed_before, gate, gates, fleet_size, fleet, ci_run, approved, accounts, wave_gates)
-  VALUES (${Array.from({ length: 33 }, (_, i) => `$${i + 1}`).join(", ")},
-    CASE WHEN $27::jsonb IS NULL THEN '{}' ELSE jsonb_build_object($27::jsonb ->> 'wave', $27::jsonb) END)
+    gate, gates, fleet_size, fleet, ci_run, approved, accounts, wave_gates)
+  VALUES (${Array.from({ length: 32 }, (_, i) => `$${i + 1}`).join(", ")},
+    CASE WHEN $26::jsonb IS NULL THEN '{}' ELSE jsonb_build_object($26::jsonb ->> 'wave', $26::jsonb) END)
   ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, reason = excluded.reason, current_wave = excluded.current_wave,
     total_waves = excluded.total_waves, total = excluded.total, ended_at = excluded.ended_at,
     cause = excluded.cause, outcome = excluded.outcome, waiting_for = excluded.waiting_for,
     waits_until = excluded.waits_until, policy = excluded.policy, gate = coalesce(excluded.gate, rollouts.gate),
     waves = excluded.waves, left_out = excluded.left_out, ci = excluded.ci,
-    failed_before = excluded.failed_before, gates = excluded.gates, fleet_size = excluded.fleet_size,
+    gates = excluded.gates, fleet_size = excluded.fleet_size,
     approved = excluded.approved, wave_gates = rollouts.wave_gates || excluded.wave_gates,
     ${["succeeded", "failed", "reverted", "updated_at", "sequence"].map(ifNewer).join(", ")}
   WHERE NOT EXISTS (SELECT FROM rollout_messages AS m
@@ -240,14 +239,19 @@ const recount = `
     reverted = (SELECT count(*) FROM rollout_sentinels WHERE rollout_id = $1 AND outcome = 'reverted')
   WHERE id = $1`;
 
+/** Of those that are reverted: the sentinels that had failed, also while a rollback waited for what was in flight. */
+const counted = `
+  *, CASE WHEN reverted = 0 THEN 0 ELSE (SELECT count(*)::int FROM rollout_sentinels AS s
+    WHERE s.rollout_id = rollouts.id AND s.outcome = 'reverted' AND s.failure IS NOT NULL) END AS failed_before`;
+
 const listRollouts = `
-  SELECT * FROM rollouts WHERE fleet = $3 AND ($2::text IS NULL
+  SELECT ${counted} FROM rollouts WHERE fleet = $3 AND ($2::text IS NULL
     OR (started_at, id) < (SELECT started_at, id FROM rollouts WHERE id = $2))
   ORDER BY started_at DESC, id DESC LIMIT $1`;
 
 const newestRollouts = `
   SELECT newest.* FROM unnest($1::text[]) AS t (name) CROSS JOIN LATERAL
-    (SELECT * FROM rollouts WHERE fleet = t.name ORDER BY started_at DESC, id DESC LIMIT 1) AS newest`;
+    (SELECT ${counted} FROM rollouts WHERE fleet = t.name ORDER BY started_at DESC, id DESC LIMIT 1) AS newest`;
 
 // The newest of each image.
 const selectCompleted = `

@@ -98,6 +98,26 @@ describe("history", () => {
     expect(recorded?.ci_run).toEqual(ciRun);
   });
 
+  it("counts sentinels that had failed before they were reverted, also after the rollback began", async () => {
+    const id = "r-back";
+    await history.save(id, entry(1, { failed: 1 }));
+    await history.plan(id, [{ wave: 1, ids: ["a", "b", "c"], previousImages: ["", "", ""] }]);
+    const change = (sequence: number, of: string, to: string) =>
+      history.outcomes(id, {
+        ...results(sequence, 0),
+        changes: [{ id: of, from: ".", to, ...(to === "f" && { reason: "crash_loop" }) }],
+      });
+    await change(2, "a", "f");
+    await history.save(id, entry(3, { state: "rolling_back", failed: 1 }));
+    await change(4, "b", "f");
+    await change(5, "c", "s");
+    for (const [i, of] of ["a", "b", "c"].entries()) await change(6 + i, of, "r");
+
+    await history.save(id, entry(9, { state: "cancelled", reverted: 3 }));
+
+    expect(await find(id)).toMatchObject({ reverted: 3, failed: 0, failed_before: 2 });
+  });
+
   it("learns of an end that comes after later results, and keeps their counts", async () => {
     await history.save("r-held-up", entry(1, {}));
     await history.outcomes("r-held-up", results(3, 2));
@@ -158,7 +178,7 @@ describe("history", () => {
     ];
     await told("p-2", 2, { state: "completed", total: 0, leftOut: 4 });
     const leftOut = await has();
-    await told("p-3", 3, { state: "completed", total: 0, leftOut: 0, failedBefore: 0 });
+    await told("p-3", 3, { state: "completed", total: 0, leftOut: 0 });
     const ranIt = await has();
     await told("p-4", 4, { state: "cancelled" });
     await told("p-5", 5, { image: "registry.example.com/team/app:v8", state: "completed" });

@@ -75,5 +75,4 @@ export const nothingShown = {
   policy: {},
   waves: [],
   leftOut: 0,
-  failedBefore: 0,
 };
