@@ -1,6 +1,7 @@
 /**
  * Simulated rollouts of the same image, of which a comparison may stop 1 %, and of worse, better and slower ones, which
- * it has to find. COMPARISON_FLEETS: rollouts of each kind; COMPARISON_FOUND: of each fault.
+ * it has to find. COMPARISON_FLEETS: rollouts of each kind in a fleet of 20; COMPARISON_LARGE: in one of 200, of which
+ * each takes a second of a processor; COMPARISON_FOUND: of each fault.
  */
 import { evaluate } from "../src/rollout/comparison/evaluate.ts";
 import { type Plan, type Scenario, simulate } from "./comparison-fleets.ts";
@@ -9,13 +10,17 @@ import { countFrom, median } from "./measure.ts";
 import { finishBench, reportFigure, reportTable, startBench } from "./run.ts";
 
 const fleets = countFrom("COMPARISON_FLEETS", 2_000);
-const faults = countFrom("COMPARISON_FOUND", 200);
+const largeFleets = countFrom("COMPARISON_LARGE", 500);
+const faults = countFrom("COMPARISON_FOUND", 100);
 const soakMinutes = 30;
 const minuteMs = 60_000;
 
-const plans: Record<string, Plan> = {
-  "20 sentinels": { sentinels: 20, waves: [1, 5, 10], soakMinutes },
-  "200 sentinels": { sentinels: 200, waves: [2, 10, 50, 100], soakMinutes },
+const plans: Record<string, { plan: Plan; count: number }> = {
+  "20 sentinels": { plan: { sentinels: 20, waves: [1, 5, 10], soakMinutes }, count: fleets },
+  "200 sentinels": {
+    plan: { sentinels: 200, waves: [2, 10, 50, 100], soakMinutes },
+    count: largeFleets,
+  },
 };
 
 /** The new image is the same, or tolerably worse. */
@@ -70,14 +75,14 @@ function describeShare(found: number, of: number): string {
 
 async function measureStops(): Promise<void> {
   const rows: Record<string, Record<string, string>> = {};
-  for (const [size, plan] of Object.entries(plans)) {
+  for (const [size, { plan, count }] of Object.entries(plans)) {
     for (const [kind, scenario] of Object.entries(harmless)) {
-      const outcomes = await runAll({ kind: "stops", scenario, plan }, fleets);
+      const outcomes = await runAll({ kind: "stops", scenario, plan }, count);
       const stopped = outcomes.filter(({ isStopped }) => isStopped).length;
       const byGuard = outcomes.filter(({ isByGuard }) => isByGuard).length;
       const guard = byGuard > 0 ? `, ${byGuard} by the guard alone` : "";
-      rows[kind] = { ...rows[kind], [size]: `${describeShare(stopped, fleets)}${guard}` };
-      const share = (100 * stopped) / fleets;
+      rows[kind] = { ...rows[kind], [size]: `${describeShare(stopped, count)}${guard}` };
+      const share = (100 * stopped) / count;
       reportFigure(`false stops, ${size}: ${kind}`, share, { atMost: 1, unit: "%" });
     }
   }
@@ -133,7 +138,8 @@ function measureLook(): void {
 }
 
 startBench("comparison");
-reportFigure("rollouts of each kind", fleets);
+reportFigure("rollouts of each kind, 20 sentinels", fleets);
+reportFigure("rollouts of each kind, 200 sentinels", largeFleets);
 reportFigure("rollouts of each fault", faults);
 measureLook();
 await measureStops();

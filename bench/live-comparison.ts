@@ -118,7 +118,7 @@ async function start(program: Program, image: string, wave_percentages: number[]
   while (!(await isCurrent())) await delay(askEveryMs);
 }
 
-startBench("comparison-live");
+startBench("live-comparison");
 await withStops(async (stops) => {
   const { scene, server } = createUpstream();
   server.listen(0, "127.0.0.1");
@@ -160,11 +160,12 @@ await withStops(async (stops) => {
       outageFromMs > 0 && nowMs > outageFromMs && nowMs < outageFromMs + outageMinutes * minuteMs;
   });
 
-  reportFigure("sentinels with the image of 1 % more errors when it stopped", stopped.succeeded);
+  const isStopped = stopped.state === "paused" && stopped.cause === "comparison";
+  if (!isStopped) throw new Error(`not stopped: ${evidence}`);
   reportFigure("the wave in which it stopped", stopped.current_wave, { atMost: 3, unit: "" });
+  reportFigure("sentinels with the image of 1 % more errors when it stopped", stopped.succeeded);
   reportFigure("sentinels that took a good image through an outage", passed.succeeded, {
-    atLeast: size,
-    unit: "",
+    ...{ atLeast: size, unit: "" },
   });
   reportTable("Answers of the sentinels, by status", { answers });
   console.log(evidence);
