@@ -28,13 +28,19 @@ export function statusAt(live: RolloutStatus, recorded: RolloutStatus): RolloutS
   };
 }
 
-/** The status before history knows its members: for milliseconds the page says that the fleet is not listed yet. */
-export function withKnownFleet(status: RolloutStatus, members: readonly Member[]): RolloutStatus {
-  if (members.some(({ wave }) => wave !== null)) return status;
+/**
+ * The status before history knows its waves and their members: for milliseconds, or while the database is slow, the page
+ * says that the fleet is not listed yet.
+ */
+export function withKnownFleet(
+  status: RolloutStatus,
+  { members, waves }: { members: readonly Member[]; waves: RecordedRollout["waves"] },
+): RolloutStatus {
+  if (waves.length > 0 && members.some(({ wave }) => wave !== null)) return status;
   return { ...status, total: 0, total_waves: 0 };
 }
 
-/** The members to show: a status that was read before its fleet was frozen knows none of a wave. */
+/** The members to show: while the fleet is not listed yet none is of a wave. */
 export function membersAt(status: RolloutStatus, members: readonly Member[]): readonly Member[] {
   return status.total > 0 ? members : members.filter(({ wave }) => wave === null);
 }

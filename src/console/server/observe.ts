@@ -110,7 +110,8 @@ function isBehind(live: RolloutStatus, { recorded, members }: Moment): boolean {
 /** Everything of one moment. `isLate`: not to be waited for any more, so that operators see what they have done. */
 function picture(live: RolloutStatus, moment: Moment, { isLate }: { isLate: boolean }) {
   const { recorded = { ...nothingRecorded, status: live } } = moment;
-  const status = isLate ? live : withKnownFleet(statusAt(live, recorded.status), moment.members);
+  const known = { members: moment.members, waves: recorded.waves };
+  const status = isLate ? live : withKnownFleet(statusAt(live, recorded.status), known);
   const fleet = toColumns(joinLive(moment.fleet, membersAt(status, moment.members)), status);
   const counts = countsOf(cellsOf(fleet), { total: status.total, waves: recorded.waves });
   const shown = isLate ? status : withoutEarlyWait(status, counts);

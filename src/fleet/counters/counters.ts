@@ -68,8 +68,8 @@ export function parseMetrics(text: string): Counters | undefined {
   });
 }
 
-/** The bound of a fleet that counts slow requests itself. */
-const ownBound = 0;
+/** The bound of a fleet that counts slow requests itself, and of any until it has had requests. */
+export const ownBound = 0;
 
 /** One minute of a fleet. */
 export type CountedMinute = {

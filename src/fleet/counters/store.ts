@@ -2,7 +2,7 @@
 import { promisify } from "node:util";
 import { zstdCompress, zstdDecompress } from "node:zlib";
 import type { Database } from "#kernel/database.ts";
-import { type CountedMinute, fixedColumns, notReported } from "./counters.ts";
+import { type CountedMinute, fixedColumns, notReported, ownBound } from "./counters.ts";
 
 const pack = promisify(zstdCompress);
 const unpack = promisify(zstdDecompress);
@@ -15,7 +15,7 @@ type SentinelMinutes = Record<"requests" | "errors" | "slow" | "restarts", Float
 /** Times are Unix ms of the start of a minute; `to` is not part of it. */
 type Span = { from: number; to: number };
 
-/** `boundAt`: slow requests are those above the bound of the first minute that is stored from then on. */
+/** `boundAt`: slow requests are those above the first bound that was chosen from then on. */
 export type CountsWanted = { ids: readonly string[]; spans: readonly Span[]; boundAt: number };
 
 /** `sentinels`: as the ids, with one span after the other; they end with the last stored minute. `first`: the oldest stored. */
@@ -87,7 +87,10 @@ async function fillMinutes(
   rows: readonly StoredMinute[],
   { ids, spans, boundAt }: CountsWanted,
 ): Promise<CountsRead> {
-  const bound = rows.find(({ at }) => at >= boundAt)?.bounds[0] ?? 0;
+  // Before its first requests a fleet has its own bound, by which one that measures durations counts none.
+  const isChosen = ({ at, bounds: [first = ownBound] }: StoredMinute) =>
+    at >= boundAt && first !== ownBound;
+  const bound = rows.find(isChosen)?.bounds[0] ?? ownBound;
   const last = rows.at(-1)?.at;
   const length = last === undefined ? 0 : indexOf(spans, last) + 1;
   const sentinels = ids.map(() => createMinutes(length));

@@ -49,14 +49,18 @@ it("does not say that a wave is over before its results are there", () => {
   expect(withoutEarlyWait(soaking, { succeeded: 12, failed: 1 })).toBe(soaking);
 });
 
-it("says that the fleet is not listed yet until history has its members", () => {
+it("says that the fleet is not listed yet until history has its waves and their members", () => {
   const outside = { id: "a", wave: null, outcome: "left_out", outcome_reason: null, failure: null };
+  const inside = { ...outside, wave: 1 };
+  const waves = [{ wave: 1, percentage: 100, size: 1, started_at: null, ended_at: null }];
+  const unlisted = { total: 0, total_waves: 0 };
 
-  expect(withKnownFleet(status(), [outside])).toMatchObject({ total: 0, total_waves: 0 });
-  expect(withKnownFleet(status(), [outside, { ...outside, wave: 1 }])).toEqual(status());
+  expect(withKnownFleet(status(), { members: [outside], waves })).toMatchObject(unlisted);
+  expect(withKnownFleet(status(), { members: [inside], waves: [] })).toMatchObject(unlisted);
+  expect(withKnownFleet(status(), { members: [outside, inside], waves })).toEqual(status());
 });
 
-it("shows no member of a wave beside a status that was read before the fleet was frozen", () => {
+it("shows no member of a wave while the fleet is not listed yet", () => {
   const outside = { id: "a", wave: null, outcome: "left_out", outcome_reason: null, failure: null };
   const members = [outside, { ...outside, id: "b", wave: 1, outcome: null }];
 

@@ -46,6 +46,19 @@ it("minutes are read as they were written, one span after the other, with gaps n
   expect([...(c?.requests ?? [])]).toEqual(Array(4).fill(Number.NaN));
 });
 
+it("slow requests are those above the first bound that the fleet's durations have given", async () => {
+  const store = createCountStore(database());
+  for (const [n, bounds] of [[0], [0], [0.1, 0.2], [0.2, 0.1]].entries())
+    await storeMinute(start + (100 + n) * minute, { a: 10 }, bounds);
+
+  const spans = [{ from: start + 100 * minute, to: start + 104 * minute }];
+  const { sentinels } = await store.read("singleton", {
+    ...{ ids: ["a"], spans, boundAt: start + 100 * minute },
+  });
+
+  expect([...(sentinels[0]?.slow ?? [])]).toEqual([Number.NaN, Number.NaN, 5, 5]);
+});
+
 it("of two processes one has a minute, and minutes of more than two days before are deleted, also of fleets that are gone", async () => {
   const store = createCountStore(database());
   const later = start + 3 * 24 * 60 * minute;
