@@ -83,7 +83,7 @@ const headlines: Record<string, (read: Read) => string> = {
     "and 4 innocent changes",
   "peers, better-auth, alerts": () => "below",
   "by-hand": () =>
-    "a real Kubernetes cluster, the size of an installation, heartbeats with one owner",
+    "a real Kubernetes cluster, the size of an installation, heartbeats with one owner, comparisons simulated and live",
 };
 
 const comparisons: ((read: Read) => string)[] = [
