@@ -27,7 +27,7 @@ import { createReadDrift, createRolloutServices } from "#rollout/services.ts";
 import { startAlertRoutes } from "#routing/incident/services.ts";
 import { createStatusReads } from "#status/service.ts";
 import { type EndpointSettings, serveOnKnownPort } from "#worker/endpoint.ts";
-import { createEngineService, readTroubled } from "#worker/engine.ts";
+import { createEngineService, listTroubled } from "#worker/engine.ts";
 import {
   advertisedUrlOf,
   awaitRegistered,
@@ -253,7 +253,7 @@ function createFleetServices(
       readFleet: createFleetOverview(database),
       readChecks: results.viewChecks,
       listEvents: createEventStore(database).list,
-      listTroubled: async () => (await readTroubled(admin)).invocations,
+      listTroubled: () => listTroubled(admin),
       nowMs: Date.now,
     }),
   ];

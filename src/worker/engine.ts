@@ -92,12 +92,17 @@ const findTroubled = `
   FROM sys_invocation i LEFT JOIN sys_deployment d ON d.id = i.pinned_deployment_id
   WHERE ${isTroubled} ORDER BY i.modified_at LIMIT ${mostTroubled}`;
 
+/** The longest in trouble first, 200 at most. */
+export async function listTroubled(admin: Pick<RestateAdmin, "query">): Promise<Troubled[]> {
+  return (await admin.query<TroubledRow>(findTroubled)).map(describeTroubled);
+}
+
 export async function readTroubled(admin: Pick<RestateAdmin, "query">) {
-  const rows = await admin.query<TroubledRow>(findTroubled);
+  const invocations = await listTroubled(admin);
   const [all] = await admin.query<{ count: number }>(
     `SELECT count(*) AS count FROM sys_invocation i WHERE ${isTroubled}`,
   );
-  return { invocations: rows.map(describeTroubled), total: all?.count ?? rows.length };
+  return { invocations, total: all?.count ?? invocations.length };
 }
 
 /** A stack begins with the message, which Restate has before it. By lines: the words of others may be many. */

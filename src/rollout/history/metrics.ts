@@ -10,7 +10,7 @@ type ReadNewest = Pick<HistoryStore, "newest">;
 /** A scrape waits for all metrics: a database that hangs must not cost it the others. */
 const readTimeoutMs = 2_000;
 
-type Rollout = RolloutHistory["rollouts"][number];
+type Rollout = Omit<RolloutHistory["rollouts"][number], "failed_before">;
 
 /** While a fleet had no rollout, or history cannot be read in time, these metrics have no values. */
 export function exposeRollouts(

@@ -20,7 +20,7 @@ import {
 
 export type HistoryStore = ReturnType<typeof createHistoryStore>;
 
-type FleetRollout = { fleet: string } & RolloutHistory["rollouts"][number];
+type FleetRollout = { fleet: string } & ReturnType<typeof toRollout>;
 
 type OfFleet = HistoryRequest & { fleet: string };
 
@@ -72,7 +72,9 @@ export function createHistoryStore(database: Database, explain?: ExplainPause) {
     /** Past rollouts of a fleet, newest first. */
     async list({ fleet, limit, before }: OfFleet): Promise<RolloutHistory> {
       const { rows } = await database.query(listRollouts, [limit, before ?? null, fleet]);
-      return { rollouts: rows.map(toRollout) };
+      return {
+        rollouts: rows.map((row) => ({ ...toRollout(row), failed_before: row.failed_before })),
+      };
     },
 
     /** The newest rollout of each of these fleets that ever had one. */
@@ -239,19 +241,17 @@ const recount = `
     reverted = (SELECT count(*) FROM rollout_sentinels WHERE rollout_id = $1 AND outcome = 'reverted')
   WHERE id = $1`;
 
-/** Of those that are reverted: the sentinels that had failed, also while a rollback waited for what was in flight. */
-const counted = `
-  *, CASE WHEN reverted = 0 THEN 0 ELSE (SELECT count(*)::int FROM rollout_sentinels AS s
-    WHERE s.rollout_id = rollouts.id AND s.outcome = 'reverted' AND s.failure IS NOT NULL) END AS failed_before`;
-
+// Sentinels had failed before also while a rollback waited for what was in flight.
 const listRollouts = `
-  SELECT ${counted} FROM rollouts WHERE fleet = $3 AND ($2::text IS NULL
+  SELECT *, CASE WHEN reverted = 0 THEN 0 ELSE (SELECT count(*)::int FROM rollout_sentinels AS s
+    WHERE s.rollout_id = rollouts.id AND s.outcome = 'reverted' AND s.failure IS NOT NULL) END AS failed_before
+  FROM rollouts WHERE fleet = $3 AND ($2::text IS NULL
     OR (started_at, id) < (SELECT started_at, id FROM rollouts WHERE id = $2))
   ORDER BY started_at DESC, id DESC LIMIT $1`;
 
 const newestRollouts = `
   SELECT newest.* FROM unnest($1::text[]) AS t (name) CROSS JOIN LATERAL
-    (SELECT ${counted} FROM rollouts WHERE fleet = t.name ORDER BY started_at DESC, id DESC LIMIT 1) AS newest`;
+    (SELECT * FROM rollouts WHERE fleet = t.name ORDER BY started_at DESC, id DESC LIMIT 1) AS newest`;
 
 // The newest of each image.
 const selectCompleted = `
@@ -262,7 +262,7 @@ const selectCompleted = `
   ORDER BY started_at DESC, id DESC`;
 
 // biome-ignore lint/suspicious/noExplicitAny: a row with the columns of the query above
-function toRollout(row: any): RolloutHistory["rollouts"][number] {
+function toRollout(row: any): Omit<RolloutHistory["rollouts"][number], "failed_before"> {
   const gate_checks = checksOf(row.gates ?? []);
   const { current_wave, total_waves, total, succeeded, failed, reverted } = row;
   return {
@@ -283,7 +283,6 @@ function toRollout(row: any): RolloutHistory["rollouts"][number] {
     ...(row.ci_run !== null && { ci_run: row.ci_run }),
     wave_percentages: row.wave_percentages,
     ...{ current_wave, total_waves, total, succeeded, failed, reverted },
-    failed_before: row.failed_before,
     left_out: row.left_out,
     started_at: row.started_at.toISOString(),
     updated_at: row.updated_at.toISOString(),

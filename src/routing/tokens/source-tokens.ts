@@ -38,8 +38,8 @@ const Source = z.object({ id: z.string(), name: z.string(), secret_token: z.stri
 
 export function createSourceTokens(settings: Settings): SourceTokens {
   const read = async (path: string) => {
-    const headers = { authorization: `Bearer ${settings.apiKey}` };
-    const answer = await callWithRetries({ ...settings, method: "GET", path, headers });
+    const token = settings.apiKey;
+    const answer = await callWithRetries({ ...settings, method: "GET", path, token });
     if (answer.status === 200) return answer;
     throw refusal(answer, "incident.api_key");
   };
@@ -54,9 +54,8 @@ export function createSourceTokens(settings: Settings): SourceTokens {
     },
     async tryOut({ kind, id }, token) {
       const path = `/v2/alert_events/${kind}/${encodeURIComponent(id)}`;
-      const headers = { authorization: `Bearer ${token}` };
       const body = testEvent(kind, new Date());
-      const answer = await callWithRetries({ ...settings, method: "POST", path, headers, body });
+      const answer = await callWithRetries({ ...settings, method: "POST", path, token, body });
       if (answer.status < 200 || answer.status > 299) throw refusal(answer, "the source's token");
       // A page or a login form of a proxy in between does not prove the token.
       parse(Acceptance, answer);
@@ -98,7 +97,7 @@ type Answer = { status: number; retryAfter: string | undefined; body: unknown };
 type Call = Settings & {
   method: "GET" | "POST";
   path: string;
-  headers: Record<string, string>;
+  token: string;
   body?: object;
 };
 
@@ -131,27 +130,21 @@ function waitMs(attempt: number, retryAfter: string | undefined): number {
 /** Generous: a list of sources is a few KB. */
 const longestAnswerBytes = 4 * 1024 * 1024;
 
-async function send({
-  url,
-  path,
-  method,
-  headers,
-  body,
-  timeoutMs = 10_000,
-}: Call): Promise<Answer> {
+async function send({ url, path, method, token, body, timeoutMs = 10_000 }: Call): Promise<Answer> {
   try {
     const answer = await request(`${url}${path}`, {
       method,
-      headers: { ...headers, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(timeoutMs),
     });
     const retryAfter = [answer.headers["retry-after"]].flat()[0];
     const bytes = await readBody(answer.body, longestAnswerBytes);
     if (bytes === undefined) throw new errors.ResponseExceededMaxSizeError();
-    const token = headers["authorization"]?.replace("Bearer ", "") ?? "";
-    const read = parseJson(withoutSecret(bytes, token));
-    return { status: answer.statusCode, retryAfter, body: read };
+    return {
+      ...{ status: answer.statusCode, retryAfter },
+      body: parseJson(withoutSecret(bytes, token)),
+    };
   } catch (cause) {
     const { code, name } = cause as NodeJS.ErrnoException;
     throw new IncidentServiceError(
