@@ -1,6 +1,7 @@
 /** Sends each sealed row of the audit log to a channel, in order and at least once, from a cursor in Postgres on. */
-import { Gauge, type Registry } from "prom-client";
-import { inTime, startLoop } from "#kernel/async.ts";
+import type { Registry } from "prom-client";
+import { startLoop } from "#kernel/async.ts";
+import { exposeCounted } from "#kernel/counted-gauge.ts";
 import type { Database } from "#kernel/database.ts";
 import type { Log } from "#kernel/log.ts";
 import { escapeUnit } from "#kernel/text.ts";
@@ -45,28 +46,21 @@ export function startDelivery(database: Database, parts: Parts): { stop: () => P
   });
 }
 
-/** A scrape waits for all metrics: a database that hangs must not cost it the others. */
-const countWithinMs = 2_000;
-
-/** Counts at each scrape. There is no value without a channel, and while the database is away. */
+/** There is no value without a channel. */
 export function exposeUndelivered(database: Database, registry: Registry): void {
-  const count = async () =>
-    (await database.query<{ channel: string; rows: number }>(countUndelivered)).rows;
-  new Gauge({
-    name: "vedette_audit_undelivered_rows",
-    help: "Sealed rows of the audit log that its channel has not accepted yet.",
-    labelNames: ["channel"],
-    registers: [registry],
-    async collect() {
-      const counts = await inTime(count, { limitMs: countWithinMs, otherwise: [] });
-      this.reset();
-      for (const { channel, rows } of counts) this.set({ channel }, rows);
+  exposeCounted(
+    { database, registry },
+    {
+      name: "vedette_audit_undelivered_rows",
+      help: "Sealed rows of the audit log that its channel has not accepted yet.",
+      labelNames: ["channel"],
+      query: countUndelivered,
     },
-  });
+  );
 }
 
 const countUndelivered = `
-  SELECT d.channel, (h.seq - d.seq)::float8 AS rows FROM audit_deliveries AS d CROSS JOIN audit_head AS h`;
+  SELECT d.channel, (h.seq - d.seq)::float8 AS value FROM audit_deliveries AS d CROSS JOIN audit_head AS h`;
 
 /** A channel that is new here starts with the first row; for one that is no longer set no row has to stay. */
 async function prepare(database: Database, channel: string): Promise<void> {
